@@ -1,0 +1,146 @@
+//! Numbers as the user reads them: scaled units, thousands separators, three to four significant digits.
+
+/// A duration in nanoseconds, scaled to ns, µs, ms, s or min: `1.234 ms`, `56.7 µs`, `2 min 5 s`.
+pub fn duration_ns(ns: f64) -> String {
+    let abs = ns.abs();
+    if !ns.is_finite() {
+        "–".to_owned()
+    } else if abs < 1e3 {
+        if abs.fract() == 0.0 { format!("{ns:.0} ns") } else { format!("{ns:.1} ns") }
+    } else if abs < 999.5e3 {
+        format!("{} µs", significant(ns / 1e3))
+    } else if abs < 999.5e6 {
+        format!("{} ms", significant(ns / 1e6))
+    } else if abs < 120e9 {
+        format!("{} s", significant(ns / 1e9))
+    } else {
+        let secs = (abs / 1e9).round() as u64;
+        let sign = if ns < 0.0 { "−" } else { "" };
+        if secs < 7200 {
+            format!("{sign}{} min {} s", secs / 60, secs % 60)
+        } else {
+            format!("{sign}{} h {} min", secs / 3600, secs / 60 % 60)
+        }
+    }
+}
+
+/// A count with thousands separators: `1,234,567`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A size in bytes, in binary units: `1.50 MiB`.
+pub fn bytes(n: f64) -> String {
+    scaled(n, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"])
+}
+
+/// A transfer rate in bytes per second, in decimal units: `25.1 GB/s`.
+pub fn bytes_per_sec(n: f64) -> String {
+    scaled(n, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"])
+}
+
+/// A compute rate: `322 GFLOP/s`.
+pub fn flops_per_sec(n: f64) -> String {
+    scaled(n, 1000.0, &["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"])
+}
+
+/// An amount of work: `2.90 GFLOP`.
+pub fn flops(n: f64) -> String {
+    scaled(n, 1000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"])
+}
+
+/// A rate of samples: `6,120 samples/s`.
+pub fn samples_per_sec(n: f64) -> String {
+    if !n.is_finite() {
+        "–".to_owned()
+    } else if n < 100.0 {
+        format!("{n:.1} samples/s")
+    } else {
+        format!("{} samples/s", count(n.round() as u64))
+    }
+}
+
+/// A share, 0 to 1, in per cent: `12.3 %`.
+pub fn percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.1} %", share * 100.0) } else { "–".to_owned() }
+}
+
+/// A ratio of two times: `1.23×`.
+pub fn ratio(r: f64) -> String {
+    if r.is_finite() { format!("{r:.2}×") } else { "–".to_owned() }
+}
+
+/// Three significant digits without an exponent, thousands separated.
+fn significant(x: f64) -> String {
+    let abs = x.abs();
+    if abs >= 1000.0 {
+        let sign = if x < 0.0 { "-" } else { "" };
+        format!("{sign}{}", count(abs.round() as u64))
+    } else if abs >= 100.0 {
+        format!("{x:.0}")
+    } else if abs >= 10.0 {
+        format!("{x:.1}")
+    } else {
+        format!("{x:.2}")
+    }
+}
+
+fn scaled(n: f64, base: f64, units: &[&str]) -> String {
+    if !n.is_finite() {
+        return "–".to_owned();
+    }
+    let mut value = n;
+    let mut idx = 0;
+    while value.abs() >= base - 0.5 && idx + 1 < units.len() {
+        value /= base;
+        idx += 1;
+    }
+    if idx == 0 { format!("{value:.0} {}", units[0]) } else { format!("{} {}", significant(value), units[idx]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_scale() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (999.0, "999 ns"),
+            (1_234.0, "1.23 µs"),
+            (56_700_000.0, "56.7 ms"),
+            (999_900_000.0, "1.00 s"),
+            (1_500_000_000.0, "1.50 s"),
+            (2.5e9, "2.50 s"),
+            (125e9, "2 min 5 s"),
+            (7_260e9, "2 h 1 min"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(duration_ns(ns), text);
+        }
+    }
+
+    #[test]
+    fn counts_are_separated() {
+        for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (2_904_195_072, "2,904,195,072")] {
+            assert_eq!(count(n), text);
+        }
+    }
+
+    #[test]
+    fn sizes_and_rates_scale() {
+        assert_eq!(bytes(1536.0), "1.50 KiB");
+        assert_eq!(flops(2_904_195_072.0), "2.90 GFLOP");
+        assert_eq!(flops_per_sec(322e9), "322 GFLOP/s");
+        assert_eq!(samples_per_sec(6120.4), "6,120 samples/s");
+        assert_eq!(percent(0.1234), "12.3 %");
+    }
+}
