@@ -1,1 +1,7 @@
+//! Burnscope trains neural networks with Burn, records where the time goes, and proves what each optimization gained.
+//!
+//! The rooms, from the bottom up; a room uses only those above it in this list (ARCHITECTURE.md has the table, and a
+//! test holds every `use crate::` against it).
+
+pub mod lab;
 pub mod model;

@@ -191,6 +191,24 @@ pub struct RunSummary {
     pub parameters: u64,
 }
 
+/// A run's place in an interleaved experiment; runs with the same id were made block by block in turn, and the `block`
+/// column of their steps pairs them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ExperimentRef {
+    /// The experiment.
+    pub id: String,
+    /// `ladder` or `ab`.
+    pub kind: String,
+    /// Number of this run's arm, from 0, which is the baseline.
+    pub arm: usize,
+    /// Name of the arm.
+    pub name: String,
+    /// Stages that were left out, with their reasons (kept with the baseline only).
+    pub refused: Vec<(String, String)>,
+    /// Blocks that were repeated because others used the machine.
+    pub repeated_blocks: u32,
+}
+
 /// The whole of `run.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -209,6 +227,8 @@ pub struct RunManifest {
     pub worker_pid: Option<u32>,
     /// What was asked.
     pub spec: RunSpec,
+    /// The experiment that it is an arm of, if any.
+    pub experiment: Option<ExperimentRef>,
     /// What it ran on.
     pub environment: Environment,
     /// How it ended.

@@ -13,7 +13,7 @@ pub mod track;
 pub mod units;
 
 pub use known::{Known, Source};
-pub use manifest::{AdapterInfo, Environment, RunEnd, RunManifest, RunSummary};
+pub use manifest::{AdapterInfo, Environment, ExperimentRef, RunEnd, RunManifest, RunSummary};
 pub use phase::Phase;
 pub use spec::{Precision, RunSpec, SpecError, TraceLevel};
 pub use step::{StepFlags, StepRecord};
