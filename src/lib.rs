@@ -5,3 +5,4 @@
 
 pub mod lab;
 pub mod model;
+pub mod timeline;

@@ -1,0 +1,9 @@
+//! The timeline's canvas: what part of time is on screen, its ruler, what to draw, how to draw it, and the input.
+//!
+//! `view`, `ruler` and `layout` are pure and need no window; `paint`, `input` and `canvas` draw with egui. Knows the
+//! trace store, never the session: the panel that owns a canvas turns what it returns into commands.
+
+pub mod ruler;
+pub mod view;
+
+pub use view::{Bounds, ViewHistory, ViewRange};
