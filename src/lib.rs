@@ -5,4 +5,6 @@
 
 pub mod lab;
 pub mod model;
+#[cfg(feature = "app")]
+pub mod panels;
 pub mod timeline;

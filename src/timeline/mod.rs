@@ -3,6 +3,8 @@
 //! `view`, `ruler` and `layout` are pure and need no window; `paint`, `input` and `canvas` draw with egui. Knows the
 //! trace store, never the session: the panel that owns a canvas turns what it returns into commands.
 
+#[cfg(feature = "app")]
+pub mod input;
 pub mod ruler;
 pub mod view;
 

@@ -1,0 +1,3 @@
+//! The panels of the window, one file each: they read the session and send commands, and change nothing themselves.
+
+pub mod table;
