@@ -2,6 +2,7 @@
 //!
 //! This room knows no file format, no Burn and no window. It depends on nothing else of ours.
 
+pub mod event;
 pub mod known;
 pub mod manifest;
 pub mod phase;
@@ -12,6 +13,7 @@ pub mod toggles;
 pub mod track;
 pub mod units;
 
+pub use event::{EventKind, EventLevel, LogEvent};
 pub use known::{Known, Source};
 pub use manifest::{AdapterInfo, Environment, ExperimentRef, RunEnd, RunManifest, RunSummary};
 pub use phase::Phase;
