@@ -7,4 +7,5 @@ pub mod lab;
 pub mod model;
 #[cfg(feature = "app")]
 pub mod panels;
+pub mod record;
 pub mod timeline;

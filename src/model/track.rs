@@ -78,6 +78,8 @@ pub mod category {
     pub const AUTOTUNE: &str = "autotune";
     /// Evaluation on the test set.
     pub const EVAL: &str = "eval";
+    /// A stretch of the program that its author marked.
+    pub const HOST: &str = "host";
 }
 
 /// Argument keys of the recorder's spans.
@@ -106,10 +108,16 @@ pub mod arg {
     pub const BLOCK: &str = "block";
     /// Names of the operations that a block covers, joined by `, `.
     pub const OPS: &str = "ops";
+    /// Number of kernels that a block launched.
+    pub const LAUNCHES: &str = "launches";
+    /// Names of the kernels that a block launched, joined by `, `.
+    pub const KERNELS: &str = "kernels";
     /// Full type path of a kernel.
     pub const FULL_NAME: &str = "full name";
     /// How the time was measured: `device timestamps` or `host clock`.
     pub const SOURCE: &str = "source";
+    /// How far a device time may lie from its place on the host's clock, in nanoseconds.
+    pub const CLOCK_ERROR: &str = "clock error ns";
     /// Samples in the batch.
     pub const SAMPLES: &str = "samples";
 }
