@@ -9,3 +9,4 @@ pub mod model;
 pub mod panels;
 pub mod record;
 pub mod timeline;
+pub mod trace;

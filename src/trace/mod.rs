@@ -1,0 +1,21 @@
+//! A trace in memory: tracks of nested spans, counters, instants; interned names and arguments; level of detail; search.
+//!
+//! This room knows no file format and no window. A [`Trace`] is cheap to clone: a clone is a snapshot that readers keep
+//! while the original grows.
+
+mod args;
+mod counter;
+mod lane;
+pub mod lod;
+mod names;
+pub mod search;
+mod store;
+mod track;
+
+pub use args::{ArgValue, ArgsId};
+pub use counter::{Counter, CounterId};
+pub use lane::{BLOCK_SPANS, Lane, OPEN, Span};
+pub use lod::{Buckets, Item};
+pub use names::NameId;
+pub use store::Trace;
+pub use track::{SpanRef, Track, TrackId};
