@@ -1,3 +1,5 @@
 //! The panels of the window, one file each: they read the session and send commands, and change nothing themselves.
 
+pub mod bars;
+pub mod series;
 pub mod table;

@@ -4,8 +4,23 @@
 //! trace store, never the session: the panel that owns a canvas turns what it returns into commands.
 
 #[cfg(feature = "app")]
+pub mod canvas;
+#[cfg(feature = "app")]
+pub mod flame;
+pub mod icicle;
+#[cfg(feature = "app")]
 pub mod input;
+pub mod layout;
+#[cfg(feature = "app")]
+pub mod marks;
+#[cfg(feature = "app")]
+pub mod paint;
 pub mod ruler;
+pub mod tree;
 pub mod view;
 
+#[cfg(feature = "app")]
+pub use canvas::{CanvasEvent, CanvasInput, TimelineCanvas};
+pub use layout::{Item, ItemKind, Layout};
+pub use tree::TrackTree;
 pub use view::{Bounds, ViewHistory, ViewRange};

@@ -7,6 +7,7 @@ mod order;
 
 pub use order::{Direction, Key, RowOrder};
 
+use crate::timeline::marks::{Pointing, paint_triangle};
 use egui::{Align, Layout, RichText, Sense, Ui};
 use std::sync::Arc;
 
@@ -160,22 +161,31 @@ pub fn table_text<R>(columns: &[Column<R>], rows: &Arc<Vec<R>>, order: &mut RowO
 }
 
 fn header_ui<R>(ui: &mut Ui, idx: usize, column: &Column<R>, order: &mut RowOrder<R>) {
-    let sorted = order.column() == idx;
-    let arrow = match (sorted, order.direction()) {
-        (false, _) => "",
-        (true, Direction::Ascending) => " ⏶",
-        (true, Direction::Descending) => " ⏷",
-    };
-    let text = RichText::new(format!("{}{arrow}", column.title)).strong();
     let layout = if column.numeric { Layout::right_to_left(Align::Center) } else { *ui.layout() };
     ui.with_layout(layout, |ui| {
-        let button = ui.add(egui::Button::new(text).frame(false).truncate());
+        let pointing = match order.direction() {
+            Direction::Ascending => Pointing::Up,
+            Direction::Descending => Pointing::Down,
+        };
+        if column.numeric && order.column() == idx {
+            sort_mark(ui, pointing);
+        }
+        let button = ui.add(egui::Button::new(RichText::new(column.title).strong()).frame(false).truncate());
+        if !column.numeric && order.column() == idx {
+            sort_mark(ui, pointing);
+        }
         let button = button.on_hover_text(format!("{}\nClick to sort", column.help));
         button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Sort by {}", column.title)));
         if button.clicked() {
             order.click(idx, if column.numeric { Direction::Descending } else { Direction::Ascending });
         }
     });
+}
+
+/// The triangle beside the title of the column that is sorted by.
+fn sort_mark(ui: &mut Ui, pointing: Pointing) {
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(8.0, 8.0), Sense::hover());
+    paint_triangle(ui.painter(), rect.center(), 4.0, pointing, ui.visuals().strong_text_color());
 }
 
 fn cell_ui(ui: &mut Ui, numeric: bool, cell: &Cell, swatch: Option<egui::Color32>) {
