@@ -5,7 +5,7 @@
 //!
 //! ```ignore
 //! let recorder = Recorder::start(RecordOptions::in_folder("my-run", TraceLevel::L1))?;
-//! let observers = record::burn::Observers::install(&recorder, &device)?;
+//! let observers = record::burn::Observers::install(&recorder, &device);
 //! // ... recorder.step(n, 0, false, true) around each step; then:
 //! drop(observers); recorder.finish();
 //! ```
@@ -13,9 +13,12 @@
 //! This room knows neither the model that is trained nor the window. Everything that touches Burn's young observer API
 //! stays in its submodule `burn`.
 
+#[cfg(feature = "record")]
+pub mod burn;
 pub mod clock;
 mod collector;
 mod item;
+mod logger;
 mod recorder;
 mod ring;
 mod sink;
@@ -24,6 +27,7 @@ mod warmup;
 
 pub use clock::Stamp;
 pub use item::{Args, Lane, Record, Shape, Value};
+pub use logger::{LoggerTaken, route_log_to};
 pub use recorder::{Notice, Notify, RecordError, RecordOptions, RecordStats, Recorder, ScopeGuard, SpanGuard, span};
 pub use step::{LayerArgs, LayerGuard, PhaseGuard, StepHook, StepScope, layer, shapes_text};
 pub use warmup::WarmUpProgress;

@@ -134,6 +134,13 @@ impl Recorder {
         CURRENT.lock().clone()
     }
 
+    /// Who hears of steps, phases and layers from the next step on; `None` = nobody.
+    pub fn set_hook(&self, hook: Option<Arc<dyn StepHook>>) {
+        if let Some(inner) = &self.inner {
+            *inner.hook.write() = hook;
+        }
+    }
+
     fn id(&self) -> u64 {
         self.inner.as_ref().map_or(0, |inner| inner.rings.id())
     }

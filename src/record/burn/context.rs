@@ -1,0 +1,132 @@
+//! Which step, phase and layer an operation belongs to, though it runs later and on another thread.
+//!
+//! Burn numbers every tensor at the moment when the program asks for it, on the program's thread, from one counter. So
+//! the training thread takes a number from the same counter whenever its context changes, and an operation belongs to the
+//! last change whose number is below that of its output. Nothing waits, and fusion is not disturbed; a change costs some
+//! 50 ns. With tensors made on several threads at once, those of other threads count to the training thread's context.
+
+use crate::model::Phase;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What the training thread was doing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    /// Number of the step.
+    pub step: u64,
+    /// Whether the step's operations are recorded.
+    pub traced: bool,
+    /// Phase, inside of one.
+    pub phase: Option<Phase>,
+    /// Layer, inside of one.
+    pub layer: Option<Arc<str>>,
+}
+
+/// Changes of context, in order.
+#[derive(Debug, Default)]
+pub struct Contexts {
+    marks: VecDeque<(u64, Context)>,
+    owners: Owners,
+}
+
+/// Steps whose changes are kept: an operation runs at most this much later than it was asked for.
+const KEPT_STEPS: u64 = 3;
+
+impl Contexts {
+    /// From the tensor after number `id` on, work belongs to `context`.
+    pub fn mark(&mut self, id: u64, context: Context) {
+        if self.marks.back().is_some_and(|(_, last)| last.step != context.step) {
+            self.owners = Owners::default();
+            let oldest = context.step.saturating_sub(KEPT_STEPS);
+            while self.marks.len() > 1 && self.marks.front().is_some_and(|(_, mark)| mark.step < oldest) {
+                self.marks.pop_front();
+            }
+        }
+        self.marks.push_back((id, context));
+    }
+
+    /// The last change of context.
+    pub fn last(&self) -> Option<&Context> {
+        self.marks.back().map(|(_, context)| context)
+    }
+
+    /// The context in which the tensor number `id` was asked for.
+    pub fn of_tensor(&self, id: u64) -> Option<&Context> {
+        let after = self.marks.partition_point(|(mark, _)| *mark <= id);
+        self.marks.get(after.checked_sub(1)?).map(|(_, context)| context)
+    }
+
+    /// Which layers use which tensors, in the current step.
+    pub fn owners(&mut self) -> &mut Owners {
+        &mut self.owners
+    }
+}
+
+/// Layers by the tensors that they use in the forward pass. A backward operation that is given the same tensor (the
+/// layer's weight, input or result) belongs to that layer; a tensor that several layers use proves nothing.
+#[derive(Debug, Default)]
+pub struct Owners {
+    by_tensor: FxHashMap<u64, Option<Arc<str>>>,
+}
+
+impl Owners {
+    /// The layer uses the tensor.
+    pub fn uses(&mut self, tensor: u64, layer: &Arc<str>) {
+        let owner = self.by_tensor.entry(tensor).or_insert_with(|| Some(Arc::clone(layer)));
+        if owner.as_ref().is_some_and(|known| known != layer) {
+            *owner = None;
+        }
+    }
+
+    /// The only layer that uses the tensor.
+    pub fn of(&self, tensor: u64) -> Option<&Arc<str>> {
+        self.by_tensor.get(&tensor)?.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(step: u64, phase: Phase) -> Context {
+        Context { step, traced: true, phase: Some(phase), layer: None }
+    }
+
+    #[test]
+    fn tensors_belong_to_the_last_change_before_them() {
+        let mut contexts = Contexts::default();
+        assert_eq!(contexts.of_tensor(5), None);
+        contexts.mark(10, context(0, Phase::Forward));
+        contexts.mark(20, context(0, Phase::Backward));
+        contexts.mark(30, context(1, Phase::Forward));
+        let phase = |id| contexts.of_tensor(id).map(|c| (c.step, c.phase));
+        assert_eq!(phase(9), None, "made before anything was recorded");
+        assert_eq!(phase(11), Some((0, Some(Phase::Forward))));
+        assert_eq!(phase(29), Some((0, Some(Phase::Backward))));
+        assert_eq!(phase(31), Some((1, Some(Phase::Forward))));
+    }
+
+    #[test]
+    fn old_changes_are_forgotten() {
+        let mut contexts = Contexts::default();
+        for step in 0..100 {
+            contexts.mark(step * 10, context(step, Phase::Forward));
+            contexts.mark(step * 10 + 5, context(step, Phase::Loss));
+        }
+        assert!(contexts.marks.len() <= 2 * (KEPT_STEPS as usize + 1));
+        assert_eq!(contexts.of_tensor(991).map(|c| c.step), Some(99));
+        assert_eq!(contexts.of_tensor(3), None, "too old to be known, and not taken for another");
+    }
+
+    #[test]
+    fn a_tensor_of_two_layers_proves_nothing() {
+        let mut owners = Owners::default();
+        let (a, b): (Arc<str>, Arc<str>) = ("conv1".into(), "conv2".into());
+        owners.uses(1, &a);
+        owners.uses(1, &a);
+        owners.uses(2, &a);
+        owners.uses(2, &b);
+        assert_eq!((owners.of(1), owners.of(2), owners.of(3)), (Some(&a), None, None));
+    }
+}
