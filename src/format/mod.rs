@@ -5,6 +5,7 @@
 mod error;
 pub mod perfetto;
 mod report;
+pub mod run_folder;
 mod wire;
 
 pub use error::FormatError;
