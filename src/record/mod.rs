@@ -17,6 +17,7 @@
 pub mod burn;
 pub mod clock;
 mod collector;
+mod files;
 mod item;
 mod logger;
 mod recorder;

@@ -12,7 +12,7 @@ use crate::model::{EventKind, EventLevel, LogEvent, TraceLevel, category};
 use crossbeam_channel::Sender;
 use parking_lot::{Mutex, RwLock};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -59,6 +59,14 @@ pub struct RecordOptions {
     pub notify: Option<Notify>,
 }
 
+impl RecordOptions {
+    /// A recording into a run's folder, which must exist.
+    pub fn in_folder(folder: impl AsRef<Path>, level: TraceLevel) -> Self {
+        let folder = folder.as_ref();
+        Self { level, trace_path: folder.join("trace.pftrace"), events_path: folder.join("events.jsonl"), notify: None }
+    }
+}
+
 /// What a recording came to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecordStats {
@@ -73,7 +81,6 @@ pub struct RecordStats {
 }
 
 pub(crate) struct Inner {
-    pub clock: Arc<RunClock>,
     pub level: TraceLevel,
     pub rings: Arc<Rings>,
     pub warm_up: WarmUp,
@@ -95,6 +102,12 @@ static CURRENT_ID: AtomicU64 = AtomicU64::new(0);
 static CURRENT: Mutex<Option<Recorder>> = Mutex::new(None);
 
 impl Recorder {
+    /// Starts a recording into files and makes it the one that [`crate::span!`] writes to. Its clock reads 0 now.
+    pub fn start(options: RecordOptions) -> Result<Self, RecordError> {
+        let sink = super::files::FileSink::create(&options.trace_path, &options.events_path)?;
+        Self::with_sink(options.level, options.notify, Box::new(sink))
+    }
+
     pub(crate) fn with_sink(
         level: TraceLevel,
         notify: Option<Notify>,
@@ -109,7 +122,6 @@ impl Recorder {
             .spawn(move || collector.run(&inbox))
             .map_err(RecordError::Thread)?;
         let inner = Inner {
-            clock: Arc::clone(&clock),
             level,
             rings,
             warm_up: WarmUp::new(notify),

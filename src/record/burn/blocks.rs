@@ -14,7 +14,7 @@ use crate::record::clock::raw_now;
 use crate::record::step::int;
 use crate::record::{Args, Lane, Record, Recorder, Shape, Stamp, Value};
 use burn_fusion::observer::{BlockOperations, FusionObserver};
-use burn_ir::{OperationIr, TensorIr, TensorStatus};
+use burn_ir::{BaseOperationIr, FloatOperationIr, OperationIr, TensorIr, TensorStatus};
 use cubecl::logging::{LaunchObserver, ProfileDuration, TimingRequest};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
@@ -86,6 +86,13 @@ impl<T: PartialEq> Joint<T> {
 /// Word for a block that crosses phases or layers.
 const MIXED: &str = "mixed";
 
+/// One operation of a block.
+struct OpRun {
+    info: Arc<OpInfo>,
+    phase: Option<Phase>,
+    layer: Option<Arc<str>>,
+}
+
 /// A block that is running on this thread.
 struct Running {
     number: u64,
@@ -93,7 +100,7 @@ struct Running {
     step: Option<u64>,
     phase: Joint<Phase>,
     layer: Joint<Arc<str>>,
-    ops: Vec<(Arc<OpInfo>, Option<Arc<str>>)>,
+    ops: Vec<OpRun>,
     fused_bytes: Option<u64>,
     launches: Vec<&'static str>,
     timed: Vec<Kernel>,
@@ -150,10 +157,11 @@ fn begin(shared: &Shared, block: BlockOperations<'_>) -> Option<Running> {
         }
         let layer = layer_of(op, context.as_ref(), &mut contexts);
         running.step = running.step.or(context.as_ref().map(|context| context.step));
-        running.phase.add(context.and_then(|context| context.phase));
+        let phase = context.and_then(|context| context.phase);
+        running.phase.add(phase);
         running.layer.add(layer.clone());
-        let (_, info) = TABLE.with_borrow_mut(|table| table.get(op));
-        running.ops.push((info, layer));
+        let info = TABLE.with_borrow_mut(|table| table.get(op));
+        running.ops.push(OpRun { info, phase, layer });
     }
     drop(contexts);
     if running.ops.is_empty() {
@@ -170,23 +178,40 @@ fn begin(shared: &Shared, block: BlockOperations<'_>) -> Option<Running> {
 /// The layer of an operation: the one it was asked for in, or, in the backward pass, the one whose tensors it is given.
 fn layer_of(op: &OperationIr, context: Option<&Context>, contexts: &mut Contexts) -> Option<Arc<str>> {
     let context = context?;
-    let shared_tensors = |op: &OperationIr| match op {
-        OperationIr::Module(_) => op.inputs().map(|t| t.id.value()).collect::<Vec<_>>(),
-        OperationIr::Activation(_) => op.outputs().map(|t| t.id.value()).collect(),
-        _ => Vec::new(),
-    };
+    let owners = contexts.owners();
     match (&context.layer, context.phase) {
         (Some(layer), Some(Phase::Forward)) => {
-            for tensor in shared_tensors(op) {
-                contexts.owners().uses(tensor, layer);
+            match op {
+                OperationIr::Activation(_) => op.outputs().for_each(|t| owners.uses(t.id.value(), layer)),
+                _ if is_product(op) => op.inputs().for_each(|t| owners.uses(t.id.value(), layer)),
+                _ => {}
             }
             Some(Arc::clone(layer))
         }
-        (None, Some(Phase::Backward)) if matches!(op, OperationIr::Module(_) | OperationIr::Activation(_)) => {
-            op.inputs().find_map(|t| contexts.owners().of(t.id.value()).cloned())
+        (None, Some(Phase::Backward)) => {
+            let view = is_view(op);
+            if !view && !is_product(op) && !matches!(op, OperationIr::Activation(_)) {
+                return None;
+            }
+            let layer = op.inputs().find_map(|t| owners.of(t.id.value()).cloned())?;
+            if view {
+                op.outputs().for_each(|t| owners.uses(t.id.value(), &layer));
+            }
+            Some(layer)
         }
         (layer, _) => layer.clone(),
     }
+}
+
+/// Operations with weights or windows: convolutions, products, pools.
+fn is_product(op: &OperationIr) -> bool {
+    matches!(op, OperationIr::Module(_) | OperationIr::Float(_, FloatOperationIr::Matmul(_)))
+}
+
+/// The same tensor in another shape or order.
+fn is_view(op: &OperationIr) -> bool {
+    use BaseOperationIr::{Permute, Reshape, SwapDims};
+    matches!(op, OperationIr::BaseFloat(Reshape(_) | SwapDims(_) | Permute(_)))
 }
 
 /// Bytes that a fused block must move: what it reads from outside, and what it writes and somebody may read later.
@@ -228,13 +253,13 @@ fn end(shared: &Shared, mut running: Running) {
     let fused = running.ops.len() > 1;
     let common = running.common_args();
     if fused {
-        for (op, layer) in &running.ops {
+        for op in &running.ops {
             shared.recorder.record(|| Record {
                 lane: Lane::Named(name::OPS.into()),
                 category: category::OP,
-                name: op.name.to_string().into(),
+                name: op.info.name.to_string().into(),
                 shape: Shape::Instant(Stamp::Raw(running.start)),
-                args: running.op_args(op, layer.as_ref()),
+                args: running.op_args(op),
             });
         }
     }
@@ -250,7 +275,7 @@ fn end(shared: &Shared, mut running: Running) {
     shared.recorder.record(|| {
         let mut args = common;
         match running.ops.as_slice() {
-            [(op, _)] => push_shapes(op, &mut args),
+            [op] => push_shapes(&op.info, &mut args),
             _ => args.push((arg::OPS, Value::Shared(running.op_names()))),
         }
         running.push_work(&mut args);
@@ -287,39 +312,37 @@ impl Running {
     }
 
     /// Arguments of one operation of a fused block.
-    fn op_args(&self, op: &OpInfo, layer: Option<&Arc<str>>) -> Args {
+    fn op_args(&self, op: &OpRun) -> Args {
         let mut args = vec![(arg::BLOCK, int(self.number))];
         args.extend(self.step.map(|step| (arg::STEP, int(step))));
-        if let Joint::One(phase) = &self.phase {
-            args.push((arg::PHASE, Value::Str(phase.id())));
-        }
-        args.extend(layer.map(|layer| (arg::LAYER, Value::Shared(Arc::clone(layer)))));
-        push_shapes(op, &mut args);
-        args.extend(op.work.flops.map(|flops| (arg::FLOPS, int(flops))));
+        args.extend(op.phase.map(|phase| (arg::PHASE, Value::Str(phase.id()))));
+        args.extend(op.layer.as_ref().map(|layer| (arg::LAYER, Value::Shared(Arc::clone(layer)))));
+        push_shapes(&op.info, &mut args);
+        args.extend(op.info.work.flops.map(|flops| (arg::FLOPS, int(flops))));
         args.push((arg::SOURCE, Value::Str("time belongs to the fused block")));
         args
     }
 
     /// Work of the whole block; unknown as soon as that of one operation is.
     fn push_work(&self, args: &mut Args) {
-        let flops = self.ops.iter().try_fold(0u64, |all, (op, _)| Some(all.saturating_add(op.work.flops?)));
+        let flops = self.ops.iter().try_fold(0u64, |all, op| Some(all.saturating_add(op.info.work.flops?)));
         args.extend(flops.map(|flops| (arg::FLOPS, int(flops))));
         let bytes = match self.ops.as_slice() {
-            [(op, _)] => op.work.bytes,
+            [op] => op.info.work.bytes,
             _ => self.fused_bytes,
         };
         args.extend(bytes.map(|bytes| (arg::BYTES, int(bytes))));
     }
 
     fn op_names(&self) -> Arc<str> {
-        let names: Vec<&str> = self.ops.iter().map(|(op, _)| &*op.name).collect();
+        let names: Vec<&str> = self.ops.iter().map(|op| &*op.info.name).collect();
         names.join(", ").into()
     }
 
     /// `add`, or `fused: add + relu + 3 more`.
     fn title(&self) -> String {
         const SHOWN: usize = 4;
-        let names: Vec<&str> = self.ops.iter().map(|(op, _)| &*op.name).collect();
+        let names: Vec<&str> = self.ops.iter().map(|op| &*op.info.name).collect();
         match names.as_slice() {
             [name] => (*name).to_owned(),
             names if names.len() <= SHOWN => format!("fused: {}", names.join(" + ")),

@@ -1,0 +1,4 @@
+//! The one integration test binary: each file links Burn and egui only once this way.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod record;
