@@ -6,8 +6,12 @@
 pub mod format;
 pub mod lab;
 pub mod model;
+#[cfg(feature = "train")]
+pub mod nn;
 #[cfg(feature = "app")]
 pub mod panels;
 pub mod record;
 pub mod timeline;
 pub mod trace;
+#[cfg(feature = "train")]
+pub mod train;

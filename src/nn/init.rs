@@ -32,8 +32,7 @@ impl WeightInit {
         let mut conv = Conv2dConfig::new([channels_in, channels_out], [kernel, kernel])
             .with_initializer(Initializer::Zeros)
             .init(&self.device);
-        conv.weight =
-            self.weight([channels_out, channels_in, kernel, kernel], channels_in * area, channels_out * area);
+        conv.weight = self.weight([channels_out, channels_in, kernel, kernel], channels_in * area, channels_out * area);
         conv.bias = Some(self.bias(channels_out));
         conv
     }

@@ -62,7 +62,8 @@ static OPENED: Mutex<Vec<(String, OpenDevice)>> = Mutex::new(Vec::new());
 /// All graphics adapters, the best first. Asks the drivers, which can take a second. An empty list is no error.
 pub fn adapters() -> Result<Vec<Adapter>, TrainError> {
     guard(|| {
-        let mut found: Vec<Adapter> = APIS.iter().flat_map(|(api, backend, name)| probe(*api, *backend, name)).collect();
+        let mut found: Vec<Adapter> =
+            APIS.iter().flat_map(|(api, backend, name)| probe(*api, *backend, name)).collect();
         found.sort_by_key(|adapter| adapter.rank);
         Ok(found)
     })
@@ -138,7 +139,8 @@ pub fn open(wanted: &str) -> Result<OpenDevice, TrainError> {
     let adapter = choose(wanted, &present).ok_or_else(|| TrainError::NoDevice {
         wanted: wanted.to_owned(),
         present: present.iter().map(Adapter::label).collect(),
-        why: if present.is_empty() { "there is no graphics adapter" } else { "no adapter's name contains it" }.to_owned(),
+        why: if present.is_empty() { "there is no graphics adapter" } else { "no adapter's name contains it" }
+            .to_owned(),
     })?;
     open_adapter(wanted, adapter)
 }
@@ -161,7 +163,7 @@ fn open_adapter(wanted: &str, adapter: &Adapter) -> Result<OpenDevice, TrainErro
         return Ok(device.clone());
     }
     let result = guard(|| {
-        let options = Device::wgpu_options().graphics_api(adapter.api).device_kind(adapter.kind);
+        let options = Device::wgpu_options().graphics_api(adapter.api).device_kind(adapter.kind.clone());
         Ok(options.init_with_setup())
     })?;
     let (device, _setup) = result.map_err(|e| TrainError::NoDevice {

@@ -70,7 +70,9 @@ impl TrainError {
             Self::Data(_) => "Check data.source",
             Self::Record(_) => "Check that the run folder can be written and the disk has room",
             Self::Numerics { .. } => "Lower optimizer.lr, or compute with precision.mode=f32",
-            Self::Execution(_) => "Start the run again; if it happens again, try compiler.fusion=false or train.device=cpu",
+            Self::Execution(_) => {
+                "Start the run again; if it happens again, try compiler.fusion=false or train.device=cpu"
+            }
             Self::Panic(_) => "Start the run again; if it happens again, try train.device=cpu",
         }
     }
@@ -89,9 +91,11 @@ impl TrainError {
         let lower = text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let brief = brief(text);
-        if says(&["out of memory", "outofmemory", "out_of_device_memory", "out_of_host_memory", "memory allocation of"]) {
+        if says(&["out of memory", "outofmemory", "out_of_device_memory", "out_of_host_memory", "memory allocation of"])
+        {
             Self::OutOfMemory(brief)
-        } else if says(&["device lost", "devicelost", "device_lost", "device is lost", "is poisoned", "parent device"]) {
+        } else if says(&["device lost", "devicelost", "device_lost", "device is lost", "is poisoned", "parent device"])
+        {
             Self::DeviceLost(brief)
         } else {
             otherwise(brief)

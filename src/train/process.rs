@@ -35,7 +35,8 @@ pub fn prepare_process(spec: &RunSpec) -> Result<(), TrainError> {
     if let Some(settings) = prepared.as_ref() {
         return if *settings == spec.compiler { Ok(()) } else { Err(too_late("with other compiler settings")) };
     }
-    if !BurnConfig::try_set(burn_config(&spec.compiler)?) || !CubeClRuntimeConfig::try_set(cubecl_config(&spec.compiler))
+    if !BurnConfig::try_set(burn_config(&spec.compiler)?)
+        || !CubeClRuntimeConfig::try_set(cubecl_config(&spec.compiler))
     {
         return Err(too_late("by a tensor that came before the settings"));
     }
