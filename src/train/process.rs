@@ -5,10 +5,9 @@
 
 use super::errors::TrainError;
 use crate::model::spec::{CompilerSpec, RunSpec};
+use crate::record;
 use burn::BurnConfig;
-use cubecl::config::autotune::AutotuneLevel;
-use cubecl::config::cache::CacheConfig;
-use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
+use cubecl::config::RuntimeConfig;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 
@@ -35,9 +34,13 @@ pub fn prepare_process(spec: &RunSpec) -> Result<(), TrainError> {
     if let Some(settings) = prepared.as_ref() {
         return if *settings == spec.compiler { Ok(()) } else { Err(too_late("with other compiler settings")) };
     }
-    if !BurnConfig::try_set(burn_config(&spec.compiler)?)
-        || !CubeClRuntimeConfig::try_set(cubecl_config(&spec.compiler))
-    {
+    let set = BurnConfig::try_set(burn_config(&spec.compiler)?)
+        && record::burn::configure(Some(&cache_dir()), |config| {
+            // The list of keys allows the four words that this knows.
+            record::burn::set_autotune_level(config, &spec.compiler.autotune);
+        })
+        .is_ok();
+    if !set {
         return Err(too_late("by a tensor that came before the settings"));
     }
     *prepared = Some(spec.compiler.clone());
@@ -61,19 +64,6 @@ fn burn_config(compiler: &CompilerSpec) -> Result<BurnConfig, TrainError> {
         .map_err(|e| TrainError::Unsupported { reason: format!("Burn refuses its fusion setting: {e}") })
 }
 
-fn cubecl_config(compiler: &CompilerSpec) -> CubeClRuntimeConfig {
-    // Variables such as CUBECL_DEBUG_LOG keep working; what the spec says comes last and wins.
-    let mut config = CubeClRuntimeConfig::default().override_from_env();
-    config.autotune.level = match compiler.autotune.as_str() {
-        "minimal" => AutotuneLevel::Minimal,
-        "extensive" => AutotuneLevel::Extensive,
-        "full" => AutotuneLevel::Full,
-        _ => AutotuneLevel::Balanced,
-    };
-    config.environment.path = CacheConfig::Directory(cache_dir());
-    config
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -86,12 +76,5 @@ mod tests {
         assert_eq!(off.fusion().growth_patience, BurnConfig::default().fusion().growth_patience);
         let on = burn_config(&CompilerSpec { fusion: true, ..CompilerSpec::default() }).unwrap();
         assert_eq!(on.fusion().beam_search.max_explorations, None);
-    }
-
-    #[test]
-    fn tuning_level_and_cache_folder_follow_the_spec() {
-        let config = cubecl_config(&CompilerSpec { autotune: "minimal".to_owned(), ..CompilerSpec::default() });
-        assert!(matches!(config.autotune.level, AutotuneLevel::Minimal));
-        assert!(matches!(config.environment.path, CacheConfig::Directory(dir) if dir == cache_dir()));
     }
 }
