@@ -45,6 +45,17 @@ pub(super) fn end_of(start_ns: i64, dur_ns: i64) -> i64 {
     if dur_ns == OPEN { i64::MAX } else { start_ns.saturating_add(dur_ns) }
 }
 
+/// What is known of each [`GROUP_SPANS`] spans: enough to pass over them without touching any other column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    /// Start of the first.
+    pub start: i64,
+    /// Rank of the longest.
+    pub rank: i64,
+    /// Index within the block of the longest, the first of equals.
+    pub longest: u16,
+}
+
 /// Columns of up to [`BLOCK_SPANS`] spans.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Block {
@@ -53,8 +64,7 @@ pub(super) struct Block {
     name: Vec<NameId>,
     category: Vec<NameId>,
     args: Vec<ArgsId>,
-    /// Index within the block of the longest span of each group.
-    pub longest: Vec<u16>,
+    pub groups: Vec<Group>,
 }
 
 /// Duration by which the longest span is found: an open one is longer than any other.
@@ -80,11 +90,11 @@ impl Block {
     fn push(&mut self, span: &Span) {
         let at = self.len();
         if at.is_multiple_of(GROUP_SPANS) {
-            self.longest.push(at as u16);
-        } else if let Some(longest) = self.longest.last_mut()
-            && rank(span.dur_ns) > self.dur.get(*longest as usize).map_or(-1, |&dur| rank(dur))
+            self.groups.push(Group { start: span.start_ns, rank: rank(span.dur_ns), longest: at as u16 });
+        } else if let Some(group) = self.groups.last_mut()
+            && rank(span.dur_ns) > group.rank
         {
-            *longest = at as u16;
+            (group.longest, group.rank) = (at as u16, rank(span.dur_ns));
         }
         self.start.push(span.start_ns);
         self.dur.push(span.dur_ns);
@@ -99,7 +109,7 @@ impl Block {
         self.name.truncate(len);
         self.category.truncate(len);
         self.args.truncate(len);
-        self.longest.truncate(len.div_ceil(GROUP_SPANS));
+        self.groups.truncate(len.div_ceil(GROUP_SPANS));
         if len > 0 {
             self.find_longest((len - 1) / GROUP_SPANS);
         }
@@ -108,14 +118,15 @@ impl Block {
     fn find_longest(&mut self, group: usize) {
         let from = group * GROUP_SPANS;
         let to = (from + GROUP_SPANS).min(self.len());
-        let longest = self.longest_in(from..to);
-        if let Some(slot) = self.longest.get_mut(group) {
-            *slot = longest as u16;
+        let (longest, rank) = self.longest_in(from..to);
+        if let Some(group) = self.groups.get_mut(group) {
+            (group.longest, group.rank) = (longest as u16, rank);
         }
     }
 
-    /// Index of the longest of a stretch of spans, the first of equals, by looking at each; `at.start` if it is empty.
-    pub fn longest_in(&self, at: Range<usize>) -> usize {
+    /// Index and rank of the longest of a stretch of spans, the first of equals, by looking at each; `at.start` and the
+    /// smallest rank if it is empty.
+    pub fn longest_in(&self, at: Range<usize>) -> (usize, i64) {
         let mut best = (at.start, i64::MIN);
         if let Some(durs) = self.dur.get(at.clone()) {
             for (i, &dur) in durs.iter().enumerate() {
@@ -124,7 +135,7 @@ impl Block {
                 }
             }
         }
-        best.0
+        best
     }
 }
 
@@ -160,6 +171,14 @@ impl Lane {
     /// The span at an index.
     pub fn get(&self, idx: usize) -> Option<Span> {
         self.blocks.get(idx / BLOCK_SPANS)?.block.get(idx % BLOCK_SPANS)
+    }
+
+    /// Start and end of the span at an index, as [`Span::start_ns`] and [`Span::end_ns`], without touching its other
+    /// columns.
+    pub fn times(&self, idx: usize) -> Option<(i64, i64)> {
+        let block = &self.blocks.get(idx / BLOCK_SPANS)?.block;
+        let start_ns = *block.start.get(idx % BLOCK_SPANS)?;
+        Some((start_ns, end_of(start_ns, *block.dur.get(idx % BLOCK_SPANS)?)))
     }
 
     /// The last span.
@@ -292,7 +311,7 @@ impl Lane {
     pub(super) fn bytes(&self) -> usize {
         let block = |held: &BlockRef| {
             let block = &held.block;
-            block.start.capacity() * 16 + block.name.capacity() * 12 + block.longest.capacity() * 2
+            block.start.capacity() * 16 + block.name.capacity() * 12 + block.groups.capacity() * size_of::<Group>()
         };
         self.blocks.iter().map(block).sum::<usize>() + self.blocks.capacity() * size_of::<BlockRef>()
     }
@@ -307,11 +326,10 @@ impl BlockRef {
 
 /// Longest span of a stretch of a block, by its groups: index within the block and rank.
 fn longest_within(block: &Block, within: Range<usize>) -> (usize, i64) {
-    let rank_at = |at: usize| block.dur.get(at).map_or(i64::MIN, |&dur| rank(dur));
     let mut best = (within.start, i64::MIN);
-    let mut consider = |at: usize| {
-        if rank_at(at) > best.1 {
-            best = (at, rank_at(at));
+    let mut consider = |(at, rank): (usize, i64)| {
+        if rank > best.1 {
+            best = (at, rank);
         }
     };
     let head_end = within.start.next_multiple_of(GROUP_SPANS).min(within.end);
@@ -320,8 +338,8 @@ fn longest_within(block: &Block, within: Range<usize>) -> (usize, i64) {
         consider(block.longest_in(within.start..head_end));
     }
     for group in head_end / GROUP_SPANS..tail_start / GROUP_SPANS {
-        if let Some(&longest) = block.longest.get(group) {
-            consider(longest as usize);
+        if let Some(group) = block.groups.get(group) {
+            consider((group.longest as usize, group.rank));
         }
     }
     if tail_start < within.end {
