@@ -439,12 +439,19 @@ fn headers_ui(ui: &mut Ui, column: Rect, input: &CanvasInput<'_>, events: &mut V
                 events.push(CanvasEvent::ToggleCollapsed(track.source));
             }
         });
-        if track.kind == crate::model::TrackKind::Counter && !track.collapsed {
-            cell.weak(format!("up to {}", counter_text(track.max, &track.unit)));
-        }
-        if track.lanes > track.shown_lanes() && !track.collapsed {
-            let hidden = units::count((track.lanes - track.shown_lanes()) as u64);
-            cell.weak(format!("{hidden} deeper lanes not shown"));
+        let note = match (track.source, track.collapsed) {
+            (TrackSource::Counter(_), false) => Some(format!("up to {}", counter_text(track.max, &track.unit))),
+            (TrackSource::Spans(_), false) if track.lanes > track.shown_lanes() => {
+                let hidden = units::count((track.lanes - track.shown_lanes()) as u64);
+                Some(format!("{hidden} deeper lanes not shown"))
+            }
+            _ => None,
+        };
+        if let Some(note) = note {
+            cell.horizontal(|ui| {
+                ui.add_space(ARROW_WIDTH + 4.0);
+                ui.weak(note);
+            });
         }
     }
 }

@@ -10,6 +10,9 @@ use crate::trace::lod::CounterItem;
 use crate::trace::{self, Buckets, CounterId, SpanRef, Trace, TrackId};
 use std::ops::Range;
 
+/// Room on both sides of the view that a layout covers too, in lengths of the view.
+pub const PADDING: f64 = 0.5;
+
 /// What one item stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ItemKind {
@@ -138,29 +141,39 @@ impl Layout {
 /// `bucket_ns`.
 pub fn layout(trace: &Trace, tree: &TrackTree, window: (f64, f64), bucket_ns: i64) -> Layout {
     let (origin, end) = trace.bounds().unwrap_or((0, 0));
-    let mut builder = Builder { origin, end, buckets: buckets(origin, window, bucket_ns), items: Vec::new() };
-    let mut rows = Vec::new();
+    let scope = Scope { trace, origin, end, buckets: buckets(origin, window, bucket_ns) };
     let places = tree.places();
-    for (idx, (track, place)) in tree.tracks.iter().zip(&places).enumerate() {
-        let mut add = |kind, y: f32, height, items| rows.push(Row { track: idx, kind, y: place.y + y, height, items });
+    let mut rows = rows_of(tree, &places);
+    let mut items = Vec::new();
+    for (row, source) in &mut rows {
+        let first = items.len();
+        scope.add_items(row.kind, *source, &mut items);
+        row.items = first..items.len();
+    }
+    let rows = rows.into_iter().map(|(row, _)| row).collect();
+    Layout { rows, items, tracks: places, height: tree.height(), window }
+}
+
+/// The rows of all tracks, without items, and where their events are.
+fn rows_of(tree: &TrackTree, places: &[TrackPlace]) -> Vec<(Row, TrackSource)> {
+    let mut rows = Vec::new();
+    for (idx, (track, place)) in tree.tracks.iter().zip(places).enumerate() {
+        let mut add = |kind, y: f32, height| {
+            rows.push((Row { track: idx, kind, y: place.y + y, height, items: 0..0 }, track.source));
+        };
         match track.source {
-            TrackSource::Counter(id) => {
-                let items = builder.counter(trace, id);
-                add(RowKind::Counter { max: track.max }, 0.0, place.height, items);
-            }
-            TrackSource::Spans(id) => {
+            TrackSource::Counter(_) => add(RowKind::Counter { max: track.max }, 0.0, place.height),
+            TrackSource::Spans(_) => {
                 if track.instants {
-                    let items = builder.instants(trace, id);
-                    add(RowKind::Instants, 0.0, track.lane_y(0), items);
+                    add(RowKind::Instants, 0.0, track.lane_y(0));
                 }
                 for depth in 0..track.shown_lanes() {
-                    let items = builder.lane(trace, id, depth);
-                    add(RowKind::Lane { depth }, track.lane_y(depth), track.lane_height(), items);
+                    add(RowKind::Lane { depth }, track.lane_y(depth), track.lane_height());
                 }
             }
         }
     }
-    Layout { rows, items: builder.items, tracks: places, height: tree.height(), window }
+    rows
 }
 
 /// The buckets that cover a stretch relative to the trace's start, at multiples of their width.
@@ -173,81 +186,75 @@ fn buckets(origin: i64, window: (f64, f64), bucket_ns: i64) -> Buckets {
     Buckets { start_ns, ns_per_bucket: width, n: n.saturating_add(2) }
 }
 
-struct Builder {
+/// What is laid out: a trace, its first and last time, and the buckets in view.
+struct Scope<'a> {
+    trace: &'a Trace,
     origin: i64,
     end: i64,
     buckets: Buckets,
-    items: Vec<Item>,
 }
 
-impl Builder {
-    fn relative(&self, ns: i64) -> f64 {
-        ns.saturating_sub(self.origin) as f64
+impl Scope<'_> {
+    /// Adds the items of one row.
+    fn add_items(&self, kind: RowKind, source: TrackSource, items: &mut Vec<Item>) {
+        match (kind, source) {
+            (RowKind::Lane { depth }, TrackSource::Spans(track)) => self.add_lane(track, depth, items),
+            (RowKind::Instants, TrackSource::Spans(track)) => self.add_instants(track, items),
+            (RowKind::Counter { .. }, TrackSource::Counter(counter)) => self.add_counter(counter, items),
+            // Rows are made from their sources and never mix.
+            _ => {}
+        }
     }
 
-    fn push(&mut self, start_ns: i64, end_ns: i64, kind: ItemKind) {
+    fn item(&self, start_ns: i64, end_ns: i64, kind: ItemKind) -> Item {
         // Spans that have not ended are drawn up to the end of what was recorded.
         let end_ns = end_ns.min(self.end.max(start_ns));
-        let item = Item { start_ns: self.relative(start_ns), end_ns: self.relative(end_ns), kind };
-        self.items.push(item);
+        let relative = |ns: i64| ns.saturating_sub(self.origin) as f64;
+        Item { start_ns: relative(start_ns), end_ns: relative(end_ns), kind }
     }
 
-    fn lane(&mut self, trace: &Trace, track: TrackId, depth: usize) -> Range<usize> {
-        let first = self.items.len();
-        if let Some(lane) = trace.track(track).and_then(|track| track.lane(depth)) {
-            // Lanes hold at most 2^32 spans and 4,096 depths, as `SpanRef` does.
-            let at = |idx: usize| SpanRef { track, depth: depth as u16, idx: idx as u32 };
-            let buckets = self.buckets;
-            lane.visit_buckets(&buckets, |item| match item {
-                trace::Item::Span(idx) => {
-                    if let Some(span) = lane.get(idx) {
-                        self.push(span.start_ns, span.end_ns(), ItemKind::Span(at(idx)));
-                    }
-                }
+    fn add_lane(&self, track: TrackId, depth: usize, items: &mut Vec<Item>) {
+        let Some(lane) = self.trace.track(track).and_then(|track| track.lane(depth)) else { return };
+        // Lanes hold at most 2^32 spans and 4,096 depths, as `SpanRef` does.
+        let at = |idx: usize| SpanRef { track, depth: depth as u16, idx: idx as u32 };
+        lane.visit_buckets(&self.buckets, |item| {
+            let (first, last, kind) = match item {
+                trace::Item::Span(idx) => (idx, idx, ItemKind::Span(at(idx))),
                 trace::Item::Merged { first, last, count, longest } => {
-                    if let (Some(from), Some(to)) = (lane.get(first), lane.get(last)) {
-                        let longest = at(longest);
-                        self.push(from.start_ns, to.end_ns(), ItemKind::Merged { count, longest });
-                    }
+                    (first, last, ItemKind::Merged { count, longest: at(longest) })
                 }
-            });
-        }
-        first..self.items.len()
+            };
+            if let (Some((start, _)), Some((_, end))) = (lane.times(first), lane.times(last)) {
+                items.push(self.item(start, end, kind));
+            }
+        });
     }
 
-    fn instants(&mut self, trace: &Trace, track: TrackId) -> Range<usize> {
-        let begin = self.items.len();
-        if let Some(lane) = trace.track(track).map(trace::Track::instants) {
-            let buckets = self.buckets;
-            lane.visit_buckets(&buckets, |item| {
-                let (first, count) = match item {
-                    trace::Item::Span(idx) => (idx, 1),
-                    trace::Item::Merged { first, count, .. } => (first, count),
-                };
-                if let Some(moment) = lane.get(first) {
-                    self.push(moment.start_ns, moment.start_ns, ItemKind::Instants { track, first, count });
-                }
-            });
-        }
-        begin..self.items.len()
+    fn add_instants(&self, track: TrackId, items: &mut Vec<Item>) {
+        let Some(lane) = self.trace.track(track).map(trace::Track::instants) else { return };
+        lane.visit_buckets(&self.buckets, |item| {
+            let (first, count) = match item {
+                trace::Item::Span(idx) => (idx, 1),
+                trace::Item::Merged { first, count, .. } => (first, count),
+            };
+            if let Some((at, _)) = lane.times(first) {
+                items.push(self.item(at, at, ItemKind::Instants { track, first, count }));
+            }
+        });
     }
 
     /// Samples, each up to the next; the last one up to the end of the trace.
-    fn counter(&mut self, trace: &Trace, id: CounterId) -> Range<usize> {
-        let first = self.items.len();
-        if let Some(counter) = trace.counter(id) {
-            let mut held: Option<CounterItem> = None;
-            let buckets = self.buckets;
-            let mut push = |held: Option<CounterItem>, until: i64| {
-                if let Some(item) = held {
-                    let kind = ItemKind::Sample { low: item.min, high: item.max, last: item.last };
-                    self.push(item.t_ns, until, kind);
-                }
-            };
-            counter.visit_buckets(&buckets, |item| push(held.replace(item), item.t_ns));
-            push(held, i64::MAX);
-        }
-        first..self.items.len()
+    fn add_counter(&self, id: CounterId, items: &mut Vec<Item>) {
+        let Some(counter) = self.trace.counter(id) else { return };
+        let mut held: Option<CounterItem> = None;
+        let mut push = |held: Option<CounterItem>, until: i64| {
+            if let Some(item) = held {
+                let kind = ItemKind::Sample { low: item.min, high: item.max, last: item.last };
+                items.push(self.item(item.t_ns, until, kind));
+            }
+        };
+        counter.visit_buckets(&self.buckets, |item| push(held.replace(item), item.t_ns));
+        push(held, i64::MAX);
     }
 }
 
@@ -260,7 +267,7 @@ pub struct LayoutCache {
 }
 
 impl LayoutCache {
-    /// The layout for a view: the one at hand if it fits, else a new one that covers three times the view.
+    /// The layout for a view: the one at hand if it fits, else a new one that covers twice the view.
     pub fn get(&mut self, trace: &Trace, tree: &TrackTree, view: &ViewRange, width_px: f64) -> &Layout {
         let bucket_ns = view.bucket_ns();
         let (start, end) = (view.start_ns, view.end_ns(width_px));
@@ -268,7 +275,7 @@ impl LayoutCache {
             *generation == trace.generation() && *bucket == bucket_ns && known == tree
         });
         if !fits || start < self.layout.window.0 || end > self.layout.window.1 {
-            let pad = end - start;
+            let pad = (end - start) * PADDING;
             self.layout = layout(trace, tree, (start - pad, end + pad), bucket_ns);
             self.key = Some((trace.generation(), bucket_ns, tree.clone()));
             self.misses += 1;
@@ -387,7 +394,7 @@ mod tests {
         let mut view = ViewRange { start_ns: 3000.0, ns_per_px: 3.0 };
         cache.get(&trace, &tree, &view, 500.0);
         for _ in 0..10 {
-            view.pan_px(-40.0);
+            view.pan_px(-5.0);
             view.ns_per_px *= 1.01;
             cache.get(&trace, &tree, &view, 500.0);
         }

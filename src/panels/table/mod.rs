@@ -57,7 +57,7 @@ pub struct Column<R> {
     pub title: &'static str,
     /// What the figure means, for the pointer.
     pub help: &'static str,
-    /// Width at first, in points; the user can change it. The first column takes what is left over.
+    /// Width at first, in points; the user can change it. The first column takes what is left over, and has at least this.
     pub width: f32,
     /// Numbers are aligned right, and are sorted from the largest at first.
     pub numeric: bool,
@@ -106,8 +106,10 @@ pub fn table_ui<R>(
         .cell_layout(Layout::left_to_right(Align::Center))
         .auto_shrink([false, false]);
     for (idx, column) in columns.iter().enumerate() {
-        let width = egui_extras::Column::initial(column.width).at_least(40.0).clip(true);
-        builder = builder.column(if idx == 0 { width.at_least(140.0) } else { width });
+        builder = builder.column(match idx {
+            0 => egui_extras::Column::remainder().at_least(column.width).clip(true),
+            _ => egui_extras::Column::initial(column.width).at_least(40.0).clip(true),
+        });
     }
     builder
         .header(look.row_height + 4.0, |mut header| {

@@ -1,0 +1,118 @@
+//! Layout of a full-width timeline over ten million spans, at every zoom: what a frame costs before it is painted.
+//!
+//! Budget: 8 ms at any zoom. Beside the criterion figures of a few zooms it prints the slowest of a sweep.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+use burnscope::model::TrackKind;
+use burnscope::timeline::layout::{PADDING, layout};
+use burnscope::timeline::{Bounds, TrackTree, ViewRange};
+use burnscope::trace::{ArgsId, NameId, Trace};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const WIDTH_PX: f64 = 1920.0;
+const SPANS: u64 = 10_000_000;
+
+/// Steps of phases of layers on one track, and operations and kernels on two others: ten million spans in all, with
+/// lengths and gaps that vary as those of a training do.
+fn planted() -> Trace {
+    let mut trace = Trace::default();
+    let training = trace.add_track(1, None, "Training thread", "", TrackKind::Training);
+    let ops = trace.add_track(2, None, "Ops and fused blocks", "", TrackKind::Ops);
+    let device = trace.add_track(3, None, "Device kernels", "", TrackKind::Device);
+    let names: Vec<NameId> = (0..200).map(|i| trace.intern(&format!("name {i}"))).collect();
+    let mut noise = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |below: u64| {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        (noise % below) as i64
+    };
+    let (mut now, mut made) = (0_i64, 0_u64);
+    while made < SPANS {
+        let start = now;
+        let mut inner = Vec::new();
+        for phase in 0..7 {
+            let phase_start = now;
+            for i in 0..80 {
+                let length = 500 + random(4000);
+                let name = names[(random(200)) as usize];
+                inner.push((ops, now, length, name));
+                inner.push((device, now + 300, length * 3 / 4, name));
+                if i % 8 == 0 {
+                    inner.push((training, now, length, name));
+                }
+                now += length + random(if i % 20 == 0 { 20_000 } else { 300 });
+            }
+            inner.push((training, phase_start, now - phase_start, names[phase]));
+        }
+        trace.complete(training, start, now - start, names[100], NameId::EMPTY, ArgsId::NONE);
+        inner.sort_by_key(|&(track, start, length, _)| (track.0, start, -length));
+        made += inner.len() as u64 + 1;
+        for (track, start, length, name) in inner {
+            trace.complete(track, start, length, name, NameId::EMPTY, ArgsId::NONE);
+        }
+        now += random(50_000);
+    }
+    trace.settle();
+    trace
+}
+
+/// One frame's layout, with the padding that the cache asks for.
+fn frame(trace: &Trace, tree: &TrackTree, view: &ViewRange) -> usize {
+    let (start, end) = (view.start_ns, view.end_ns(WIDTH_PX));
+    let pad = (end - start) * PADDING;
+    layout(trace, tree, (start - pad, end + pad), view.bucket_ns()).items.len()
+}
+
+fn timeline(criterion: &mut Criterion) {
+    let trace = planted();
+    let tree = TrackTree::of(&trace, &BTreeSet::new());
+    let (start, end) = trace.bounds().unwrap();
+    let bounds = Bounds { start_ns: 0.0, end_ns: (end - start) as f64 };
+    println!("{} spans, {:.1} bytes each", trace.span_count(), trace.bytes() as f64 / trace.span_count() as f64);
+
+    let mut slowest = (Duration::ZERO, 0.0);
+    let mut times = Vec::new();
+    let mut view = ViewRange::fit(bounds, WIDTH_PX);
+    while view.ns_per_px > 1.0 {
+        for place in [0.1, 0.37, 0.5, 0.83] {
+            let mut here = view;
+            here.start_ns = bounds.end_ns * place - here.ns_per_px * WIDTH_PX / 2.0;
+            // The best of a few, so that other programs do not count.
+            let took = (0..5)
+                .map(|_| {
+                    let began = Instant::now();
+                    black_box(frame(&trace, &tree, &here));
+                    began.elapsed()
+                })
+                .min()
+                .unwrap();
+            times.push(took);
+            if took > slowest.0 {
+                slowest = (took, here.ns_per_px);
+            }
+        }
+        view.ns_per_px /= 1.5;
+    }
+    times.sort();
+    let p99 = times[times.len() * 99 / 100];
+    println!("{} views: p99 {p99:?}, slowest {:?} at {:.0} ns/px", times.len(), slowest.0, slowest.1);
+
+    let mut group = criterion.benchmark_group("layout of 10 million spans");
+    group.sample_size(20).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
+    for zoom in [1.0, 10.0, 100.0, 1_000.0, 100_000.0] {
+        let mut view = ViewRange::fit(bounds, WIDTH_PX);
+        view.zoom_at(WIDTH_PX * 0.4, zoom);
+        group.bench_with_input(BenchmarkId::new("zoom", zoom), &view, |bencher, view| {
+            bencher.iter(|| frame(&trace, &tree, black_box(view)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, timeline);
+criterion_main!(benches);
