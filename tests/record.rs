@@ -14,6 +14,7 @@ use burnscope::record::{LayerArgs, RecordOptions, Recorder, layer, route_log_to}
 use burnscope::trace::{Span, Trace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const BATCH: usize = 16;
 const INPUTS: usize = 24;
@@ -134,10 +135,56 @@ fn record(folder: &Path, fusion: bool) -> Option<Trace> {
         return None;
     }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(read(&folder.join("trace.pftrace")))
+}
+
+/// Not a test of its own: records spans until it is killed.
+#[test]
+#[ignore = "started by another test of this file"]
+fn endless_child() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let recorder = Recorder::start(RecordOptions::in_folder(&folder, TraceLevel::L0)).unwrap();
+    for n in 0.. {
+        let step = recorder.step(n, 0, false, false);
+        std::thread::sleep(Duration::from_micros(500));
+        step.finish();
+    }
+}
+
+#[test]
+fn a_killed_process_loses_at_most_a_quarter_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "record::endless_child", "--ignored"])
+        .env(FOLDER, folder.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let trace_path = folder.path().join("trace.pftrace");
+    let size = || std::fs::metadata(&trace_path).map_or(0, |meta| meta.len());
+    let patience = Instant::now();
+    while size() == 0 {
+        assert!(patience.elapsed() < Duration::from_secs(60), "nothing was recorded");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The process's clock is not ours: one second between the first bytes and the kill must be there but for the last
+    // quarter, and for the first bytes' own delay.
+    std::thread::sleep(Duration::from_secs(1));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let trace = read(&trace_path);
+    let steps = spans(&trace, name::TRAINING, category::STEP);
+    let (first, last) = (steps.first().unwrap(), steps.last().unwrap());
+    let covered = Duration::from_nanos((last.end_ns() - first.start_ns) as u64);
+    assert!(covered >= Duration::from_millis(750), "{covered:?} of at least a second");
+    let numbers: Vec<i64> = steps.iter().filter_map(|step| trace.arg_int(step, arg::STEP)).collect();
+    assert!(numbers.iter().enumerate().all(|(i, n)| *n == i as i64), "none is missing before the cut");
+}
+
+fn read(path: &Path) -> Trace {
     let mut trace = Trace::default();
-    let mut reader = PerfettoReader::new();
-    reader.feed(&std::fs::read(folder.join("trace.pftrace")).unwrap(), &mut trace).unwrap();
-    Some(trace)
+    PerfettoReader::new().feed(&std::fs::read(path).unwrap(), &mut trace).unwrap();
+    trace
 }
 
 /// All spans and moments of a track in a category.

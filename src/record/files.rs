@@ -113,3 +113,79 @@ impl Sink for FileSink {
         self.packets.bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::{Notice, RecordOptions, Recorder};
+    use super::*;
+    use crate::format::perfetto::PerfettoReader;
+    use crate::model::track::{arg, name};
+    use crate::model::{EventKind, EventLevel, Phase, TraceLevel};
+    use crate::trace::Trace;
+    use parking_lot::Mutex;
+    use std::sync::Arc;
+
+    fn read(path: &Path) -> Trace {
+        let mut trace = Trace::default();
+        PerfettoReader::new().feed(&std::fs::read(path).unwrap(), &mut trace).unwrap();
+        trace
+    }
+
+    #[test]
+    fn what_was_recorded_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = RecordOptions::in_folder(folder.path(), TraceLevel::L1);
+        let recorder = Recorder::start(options.clone()).unwrap();
+        let step = recorder.step(41, 3, false, true);
+        drop(step.phase(Phase::Backward));
+        let record = step.finish();
+        recorder.queue_depth(5);
+        recorder.log(EventLevel::Info, "a line\nof \"two\"");
+        let stats = recorder.finish();
+        assert_eq!((stats.spans, stats.dropped), (3, 0));
+        assert_eq!(stats.bytes, std::fs::metadata(&options.trace_path).unwrap().len());
+
+        let trace = read(&options.trace_path);
+        let track = trace.tracks().iter().find(|track| track.name == name::TRAINING).unwrap();
+        let step = track.lane(0).unwrap().get(0).unwrap();
+        assert_eq!((step.start_ns, step.dur_ns), (record.start_ns, record.dur_ns));
+        assert_eq!(trace.arg_int(&step, arg::STEP), Some(41));
+        let phase = track.lane(1).unwrap().get(0).unwrap();
+        assert_eq!(trace.arg_text(&phase, arg::PHASE), Some("backward"));
+        assert_eq!(trace.counters()[0].iter().map(|(_, value)| value).collect::<Vec<_>>(), [5.0]);
+        let line = std::fs::read_to_string(&options.events_path).unwrap();
+        let event: LogEvent = serde_json::from_str(line.trim_end()).unwrap();
+        assert_eq!((event.text.as_str(), event.kind), ("a line\nof \"two\"", EventKind::Log));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_with_its_path() {
+        let error = Recorder::start(RecordOptions::in_folder("/nowhere/at/all", TraceLevel::L0)).err().unwrap();
+        assert!(error.to_string().contains("/nowhere/at/all/trace.pftrace"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_said_once_and_training_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let hear = Arc::clone(&said);
+        let recorder = Recorder::start(RecordOptions {
+            trace_path: "/dev/full".into(),
+            notify: Some(Arc::new(move |notice| hear.lock().push(notice))),
+            ..RecordOptions::in_folder(folder.path(), TraceLevel::L1)
+        })
+        .unwrap();
+        for n in 0..3 {
+            let step = recorder.step(n, 0, false, true);
+            drop(step.phase(Phase::Forward));
+            assert!(step.finish().phase_ns(Phase::Forward) > 0, "steps are timed all the same");
+            assert!(recorder.flush());
+        }
+        let stats = recorder.finish();
+        assert!(stats.first_error.unwrap().contains("No space left"));
+        assert!(stats.dropped >= 4);
+        assert!(matches!(said.lock().as_slice(), [Notice::Failed(_)]), "{:?}", said.lock());
+    }
+}

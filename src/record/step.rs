@@ -157,7 +157,7 @@ impl StepScope {
         running.recorder.record(|| Record {
             lane: Lane::Named(name::TRAINING.into()),
             category: category::STEP,
-            name: format!("Step {}", running.step).into(),
+            name: "Step".into(),
             shape: Shape::Span { start: Stamp::Raw(running.start), end: Stamp::Raw(end) },
             args: vec![
                 (arg::STEP, int(running.step)),
@@ -327,7 +327,7 @@ mod tests {
 
         let spans = finish(&recorder, &seen);
         let names: Vec<&str> = spans.iter().map(|s| s.name.as_str()).collect();
-        assert_eq!(names, ["Loss", "Forward", "Step 7"]);
+        assert_eq!(names, ["Loss", "Forward", "Step"]);
         assert!(spans.iter().all(|s| s.track == name::TRAINING));
         let (loss, forward, step) = (&spans[0], &spans[1], &spans[2]);
         assert!(step.start <= forward.start && forward.start <= loss.start);

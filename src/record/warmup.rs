@@ -82,6 +82,7 @@ impl WarmUp {
     }
 
     /// A kernel ran that had not run before in this process: its pipeline is compiled at this moment.
+    #[cfg(feature = "record")]
     pub fn first_launch(&self) {
         self.first_launches.fetch_add(1, Ordering::Relaxed);
     }

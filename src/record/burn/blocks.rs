@@ -156,7 +156,7 @@ fn begin(shared: &Shared, block: BlockOperations<'_>) -> Option<Running> {
             return None;
         }
         let layer = layer_of(op, context.as_ref(), &mut contexts);
-        running.step = running.step.or(context.as_ref().map(|context| context.step));
+        running.step = running.step.or(context.as_ref().and_then(|context| context.step));
         let phase = context.and_then(|context| context.phase);
         running.phase.add(phase);
         running.layer.add(layer.clone());

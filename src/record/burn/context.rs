@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// What the training thread was doing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
-    /// Number of the step.
-    pub step: u64,
-    /// Whether the step's operations are recorded.
+    /// Number of the step; `None` between steps.
+    pub step: Option<u64>,
+    /// Whether operations are recorded.
     pub traced: bool,
     /// Phase, inside of one.
     pub phase: Option<Phase>,
@@ -36,9 +36,12 @@ const KEPT_STEPS: u64 = 3;
 impl Contexts {
     /// From the tensor after number `id` on, work belongs to `context`.
     pub fn mark(&mut self, id: u64, context: Context) {
-        if self.marks.back().is_some_and(|(_, last)| last.step != context.step) {
+        if let Some(step) = context.step
+            && self.marks.back().is_some_and(|(_, last)| last.step != context.step)
+        {
             self.owners = Owners::default();
-            let oldest = context.step.saturating_sub(KEPT_STEPS);
+            let oldest = Some(step.saturating_sub(KEPT_STEPS));
+            // `None`, a mark between steps, is less than any number and goes with the steps around it.
             while self.marks.len() > 1 && self.marks.front().is_some_and(|(_, mark)| mark.step < oldest) {
                 self.marks.pop_front();
             }
@@ -90,7 +93,7 @@ mod tests {
     use super::*;
 
     fn context(step: u64, phase: Phase) -> Context {
-        Context { step, traced: true, phase: Some(phase), layer: None }
+        Context { step: Some(step), traced: true, phase: Some(phase), layer: None }
     }
 
     #[test]
@@ -102,9 +105,9 @@ mod tests {
         contexts.mark(30, context(1, Phase::Forward));
         let phase = |id| contexts.of_tensor(id).map(|c| (c.step, c.phase));
         assert_eq!(phase(9), None, "made before anything was recorded");
-        assert_eq!(phase(11), Some((0, Some(Phase::Forward))));
-        assert_eq!(phase(29), Some((0, Some(Phase::Backward))));
-        assert_eq!(phase(31), Some((1, Some(Phase::Forward))));
+        assert_eq!(phase(11), Some((Some(0), Some(Phase::Forward))));
+        assert_eq!(phase(29), Some((Some(0), Some(Phase::Backward))));
+        assert_eq!(phase(31), Some((Some(1), Some(Phase::Forward))));
     }
 
     #[test]
@@ -115,7 +118,7 @@ mod tests {
             contexts.mark(step * 10 + 5, context(step, Phase::Loss));
         }
         assert!(contexts.marks.len() <= 2 * (KEPT_STEPS as usize + 1));
-        assert_eq!(contexts.of_tensor(991).map(|c| c.step), Some(99));
+        assert_eq!(contexts.of_tensor(991).map(|c| c.step), Some(Some(99)));
         assert_eq!(contexts.of_tensor(3), None, "too old to be known, and not taken for another");
     }
 

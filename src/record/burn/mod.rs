@@ -134,7 +134,7 @@ impl StepHook for Hook {
         if sampled {
             self.start_sampling();
         }
-        self.mark(Context { step, traced, phase: None, layer: None });
+        self.mark(Context { step: Some(step), traced, phase: None, layer: None });
     }
 
     fn context(&self, phase: Option<Phase>, layer: Option<&Arc<str>>) {
@@ -148,5 +148,7 @@ impl StepHook for Hook {
         if std::mem::take(&mut *self.sampled.lock()) {
             self.stop_sampling();
         }
+        // Work between steps (evaluation, say) is recorded, and belongs to none.
+        self.mark(Context { step: None, traced: true, phase: None, layer: None });
     }
 }
