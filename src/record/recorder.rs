@@ -203,7 +203,7 @@ impl Recorder {
 
     /// Number of batches that wait in the prefetch queue now.
     pub fn queue_depth(&self, batches: usize) {
-        #[expect(clippy::cast_precision_loss, reason = "queues hold far less than 2^53 batches")]
+        // Queues hold far less than 2^53 batches.
         self.counter(name::QUEUE_COUNTER, "batches", batches as f64);
     }
 

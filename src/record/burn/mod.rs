@@ -17,8 +17,6 @@ mod work;
 pub use blocks::StepCounts;
 pub use config::{ConfigError, configure, set_autotune_level};
 pub use memory::{MemoryUse, memory};
-pub use opinfo::OpInfo;
-pub use work::Work;
 
 use super::Recorder;
 use super::clock::raw_now;
