@@ -2,11 +2,19 @@
 //!
 //! This room knows no window, no Burn and no analysis.
 
+pub mod chrome;
+pub mod collapsed;
 mod error;
+mod json;
+mod open;
 pub mod perfetto;
 mod report;
 pub mod run_folder;
 mod wire;
 
+#[cfg(test)]
+mod round_trip;
+
 pub use error::FormatError;
+pub use open::{Kind, detect, open_trace};
 pub use report::{ImportReport, Note};

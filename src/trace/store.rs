@@ -176,6 +176,19 @@ impl Trace {
         id
     }
 
+    /// Gives a track another name, by which its kind is found, or its process another name.
+    pub fn rename(&mut self, id: TrackId, name: Option<&str>, process: Option<&str>) {
+        self.generation += 1;
+        let Some(track) = self.track_mut(id) else { return };
+        if let Some(name) = name {
+            track.kind = TrackKind::from_name(name);
+            track.name = name.to_owned();
+        }
+        if let Some(process) = process {
+            track.process = process.to_owned();
+        }
+    }
+
     /// The track with this identifier.
     pub fn track_by_uuid(&self, uuid: u64) -> Option<TrackId> {
         self.track_by_uuid.get(&uuid).copied()

@@ -60,6 +60,8 @@ pub struct Track {
     pending: Vec<Span>,
     pending_instants: Vec<Span>,
     open: Vec<OpenSpan>,
+    /// Spans from here on stand where they would not, had the end of a span been known when it was placed.
+    redo_from: Option<i64>,
     too_deep: u64,
 }
 
@@ -86,6 +88,7 @@ impl Track {
             pending: Vec::new(),
             pending_instants: Vec::new(),
             open: Vec::new(),
+            redo_from: None,
             too_deep: 0,
         }
     }
@@ -229,6 +232,9 @@ impl Track {
                 if let Some(lane) = self.lanes.get_mut(depth) {
                     lane.set_dur(idx, span.dur_ns);
                 }
+                if self.end_disturbs(depth, &span) {
+                    self.redo_from = Some(self.redo_from.map_or(span.start_ns, |from| from.min(span.start_ns)));
+                }
                 if span.start_ns == self.last.0 {
                     self.last.1 = self.last.1.min(span.end_ns());
                 }
@@ -236,6 +242,15 @@ impl Track {
             None => self.add(span),
         }
         Some(span)
+    }
+
+    /// Whether spans were placed under this one, while it had no end, that do not belong there now that it has: they
+    /// start after its end, or start with it and last longer.
+    fn end_disturbs(&self, depth: usize, span: &Span) -> bool {
+        let Some(below) = self.lanes.get(depth + 1) else { return false };
+        let after = below.last().is_some_and(|last| last.start_ns >= span.end_ns());
+        let twin = below.get(below.first_starting_at(span.start_ns)).filter(|twin| twin.start_ns == span.start_ns);
+        after || twin.is_some_and(|twin| twin.end_ns() > span.end_ns())
     }
 
     /// Whether a span can be placed at once: nothing waits, and it comes after the last one in the order of time.
@@ -271,6 +286,7 @@ impl Track {
     pub(super) fn waits(&self) -> bool {
         !self.pending.is_empty()
             || !self.pending_instants.is_empty()
+            || self.redo_from.is_some()
             || self.open.last().is_some_and(|open| open.placed.is_none())
     }
 
@@ -278,7 +294,8 @@ impl Track {
     pub(super) fn settle(&mut self) {
         self.settle_instants();
         let unplaced = self.open.iter().filter(|open| open.placed.is_none()).map(|open| open.span.start_ns);
-        let Some(from) = self.pending.iter().map(|span| span.start_ns).chain(unplaced).min() else { return };
+        let late = self.pending.iter().map(|span| span.start_ns).chain(unplaced);
+        let Some(from) = late.chain(self.redo_from.take()).min() else { return };
         let mut again: Vec<Span> = Vec::new();
         for lane in &mut self.lanes {
             let at = lane.first_starting_at(from);

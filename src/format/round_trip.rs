@@ -1,0 +1,256 @@
+//! Tests over all formats: what is written is read again, whatever is cut or hostile.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use super::perfetto::{Arg, PacketWriter, PerfettoReader};
+use super::{Kind, chrome, detect, open_trace};
+use crate::trace::{ArgValue, Span, Trace};
+use proptest::prelude::*;
+use std::io::Write as _;
+
+/// What is written and compared: spans, instants and counter values of any track.
+#[derive(Debug, Clone, PartialEq)]
+struct Record {
+    track: u64,
+    start_ns: i64,
+    dur_ns: i64,
+    name: String,
+    args: Vec<(String, Value)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<i64>().prop_map(Value::Int),
+        prop::num::f64::NORMAL.prop_map(Value::Float),
+        any::<bool>().prop_map(Value::Bool),
+        ".{0,12}".prop_map(Value::Text),
+    ]
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let args = prop::collection::vec(("[a-z]{1,4}", value()), 0..4);
+    (1u64..4, -1000i64..1_000_000, 0i64..5000, "[a-zé\"\\\\;\n]{0,6}", args)
+        .prop_map(|(track, start_ns, dur_ns, name, args)| Record { track, start_ns, dur_ns, name, args })
+}
+
+fn perfetto(records: &[Record]) -> Vec<u8> {
+    let mut writer = PacketWriter::new(Vec::new());
+    writer.process(100, "worker", 7).unwrap();
+    for track in 1..4 {
+        writer.track(track, Some(100), &format!("track {track}")).unwrap();
+    }
+    for record in records {
+        let args: Vec<(&str, Arg)> = record
+            .args
+            .iter()
+            .map(|(key, value)| {
+                let value = match value {
+                    Value::Int(value) => Arg::Int(*value),
+                    Value::Float(value) => Arg::Float(*value),
+                    Value::Bool(value) => Arg::Bool(*value),
+                    Value::Text(text) => Arg::Text(text),
+                };
+                (key.as_str(), value)
+            })
+            .collect();
+        writer.span(record.track, record.start_ns, record.dur_ns, &record.name, "cat", &args).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// The spans of a trace as records, sorted.
+fn records_of(trace: &Trace) -> Vec<Record> {
+    let record = |track: &str, span: Span| Record {
+        track: track.rsplit(' ').next().unwrap().parse().unwrap_or(0),
+        start_ns: span.start_ns,
+        dur_ns: span.dur_ns,
+        name: trace.name(span.name).to_owned(),
+        args: trace
+            .args(span.args)
+            .iter()
+            .map(|(key, value)| {
+                let value = match *value {
+                    ArgValue::Int(value) => Value::Int(value),
+                    ArgValue::Float(value) => Value::Float(value),
+                    ArgValue::Bool(value) => Value::Bool(value),
+                    ArgValue::Text(text) => Value::Text(trace.name(text).to_owned()),
+                };
+                (trace.name(*key).to_owned(), value)
+            })
+            .collect(),
+    };
+    let name = |track: &str| track.trim_end_matches(" (overlapping)").to_owned();
+    let spans = trace
+        .tracks()
+        .iter()
+        .flat_map(|track| track.spans().map(|(_, span)| record(&name(&track.name), span)).collect::<Vec<_>>());
+    sorted(spans.collect())
+}
+
+fn sorted(mut records: Vec<Record>) -> Vec<Record> {
+    records.sort_by_key(|record| format!("{record:?}"));
+    records
+}
+
+fn read(bytes: &[u8]) -> (Trace, super::ImportReport) {
+    let mut trace = Trace::default();
+    let mut reader = PerfettoReader::new();
+    reader.feed(bytes, &mut trace).unwrap();
+    (trace, reader.report())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn perfetto_and_chrome_round_trip(records in prop::collection::vec(record(), 0..40), piece in 1usize..200) {
+        let bytes = perfetto(&records);
+        let (whole, report) = read(&bytes);
+        prop_assert_eq!(report.notes, vec![]);
+        prop_assert_eq!(records_of(&whole), sorted(records));
+        // In pieces, the same trace comes out, lane by lane.
+        let mut trace = Trace::default();
+        let mut reader = PerfettoReader::new();
+        for part in bytes.chunks(piece) { reader.feed(part, &mut trace).unwrap(); }
+        let lanes = |trace: &Trace| trace.tracks().iter().map(|t| t.lanes().iter().map(|l| l.len()).collect::<Vec<_>>()).collect::<Vec<_>>();
+        prop_assert_eq!(lanes(&trace), lanes(&whole));
+        prop_assert_eq!(records_of(&trace), records_of(&whole));
+        // Chrome JSON is valid JSON and gives the same spans.
+        let json = chrome::to_json(&whole);
+        prop_assert!(serde_json::from_slice::<serde_json::Value>(&json).is_ok());
+        let (again, report) = chrome::read(&json).unwrap();
+        prop_assert_eq!(records_of(&again), records_of(&whole));
+        prop_assert_eq!(report.notes, vec![], "spans of one thread nest in the export");
+    }
+
+    #[test]
+    fn a_torn_tail_costs_only_the_last_packet(records in prop::collection::vec(record(), 1..6)) {
+        let bytes = perfetto(&records);
+        let (whole, _) = read(&bytes);
+        let mut before = 0;
+        for cut in 0..=bytes.len() {
+            let (trace, report) = read(&bytes[..cut]);
+            prop_assert!(trace.span_count() >= before && trace.span_count() <= whole.span_count());
+            before = trace.span_count();
+            prop_assert!((report.torn_tail_bytes as usize) < bytes.len());
+            prop_assert_eq!(report.notes, vec![]);
+        }
+        prop_assert_eq!(before, whole.span_count());
+    }
+
+    #[test]
+    fn hostile_packets_never_panic(
+        records in prop::collection::vec(record(), 1..5),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..30),
+        noise in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let mut bytes = perfetto(&records);
+        for (at, byte) in changes { let at = at.index(bytes.len()); bytes[at] = byte; }
+        for bytes in [bytes, noise] {
+            let mut trace = Trace::default();
+            let mut reader = PerfettoReader::new();
+            let _: Result<(), _> = reader.feed(&bytes, &mut trace);
+            reader.report().close(&trace);
+            chrome::read(&chrome::to_json(&trace)).ok();
+            super::collapsed::to_text(&trace);
+        }
+    }
+
+    #[test]
+    fn hostile_json_never_panics(
+        records in prop::collection::vec(record(), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(b"{}[]\",:\\ue-.0x".to_vec())), 0..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut json = chrome::to_json(&read(&perfetto(&records)).0);
+        for (at, byte) in changes { let at = at.index(json.len()); json[at] = byte; }
+        json.truncate(cut.index(json.len()));
+        chrome::read(&json).ok();
+    }
+}
+
+#[test]
+fn kinds_are_found_by_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("unknown");
+    let record = Record { track: 1, start_ns: 0, dur_ns: 5, name: "n".to_owned(), args: vec![] };
+    let packets = perfetto(&[record]);
+    let json = chrome::to_json(&read(&packets).0);
+    let gz = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    for (bytes, kind) in [
+        (packets.clone(), Kind::Perfetto),
+        (json.clone(), Kind::Chrome),
+        (gz(&json), Kind::Chrome),
+        (gz(&packets), Kind::Perfetto),
+        (
+            b"\xef\xbb\xbf\n [ {\"ph\":\"X\",\"ts\":1,\"dur\":\"2.5\",\"name\":\"a\",\"pid\":1,\"tid\":1},".to_vec(),
+            Kind::Chrome,
+        ),
+    ] {
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(detect(&path).unwrap(), kind);
+        assert_eq!(open_trace(&path).unwrap().0.span_count(), 1);
+    }
+    for (bytes, words) in [
+        (&b""[..], "empty"),
+        (b"PK\x03\x04", "no known kind"),
+        (b"{\"frames\":[]}", "no `traceEvents`"),
+        (b"{\"traceEvents\":{}}", "No event"),
+        (b"[", "No event"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = open_trace(&path).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    assert!(open_trace(dir.path()).unwrap_err().to_string().contains("run.json"));
+    // A gzip file that is cut is read as far as it goes.
+    let many: Vec<Record> = (0..2000)
+        .map(|i| Record { track: 1, start_ns: i * 7919 % 5000 * 10, dur_ns: 5, name: format!("n{i}"), args: vec![] })
+        .collect();
+    let packed = gz(&chrome::to_json(&read(&perfetto(&many)).0));
+    std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    let (trace, report) = open_trace(&path).unwrap();
+    assert!(trace.span_count() > 100 && report.summary().unwrap().contains("gzip"));
+}
+
+#[test]
+fn chrome_quirks_are_read_and_reported() {
+    let json = br#"{"other": {"a": [1, "]"]}, "traceEvents": [
+        {"ph":"M","pid":1,"tid":"main","name":"thread_name","args":{"name":"Main"}},
+        {"ph":"M","pid":1,"name":"process_name","args":{"name":"App"}},
+        {"ph":"B","pid":1,"tid":"main","ts":"1700000000000000.001","name":"outer"},
+        {"ph":"X","pid":1,"tid":"main","ts":1700000000000001,"dur":1.5,"name":"inner","args":{"x":[1,2],"y":null}},
+        {"ph":"E","pid":1,"tid":"main","ts":1700000000000010.25},
+        {"ph":"E","pid":1,"tid":"main","ts":1700000000000011},
+        {"ph":"X","pid":1,"tid":"main","ts":1700000000000020,"dur":-4,"name":"back"},
+        {"ph":"C","pid":1,"ts":1700000000000000,"name":"mem","args":{"used":5,"free":7.5}},
+        {"ph":"i","pid":1,"tid":"main","ts":1700000000000002,"name":"mark","s":"t"},
+        {"ph":"b","pid":1,"tid":"main","ts":3,"name":"async"},
+        {"ph":"X","pid":1,"tid":"main","name":"timeless"},
+        7,
+    ], "displayTimeUnit": "ms"}"#;
+    let (trace, report) = chrome::read(json).unwrap();
+    let track = trace.tracks()[0].clone();
+    assert_eq!((track.name.as_str(), track.process.as_str()), ("Main", "App"));
+    let outer = track.lane(0).unwrap().get(0).unwrap();
+    assert_eq!((outer.start_ns, outer.dur_ns), (1_700_000_000_000_000_001, 10_249));
+    let inner = track.lane(1).unwrap().get(0).unwrap();
+    assert_eq!(trace.arg_text(&inner, "x"), Some("[1,2]"));
+    assert_eq!((report.spans, report.instants, report.counters), (3, 1, 2));
+    let names: Vec<(&str, &str)> = trace.counters().iter().map(|c| (c.name.as_str(), c.unit.as_str())).collect();
+    assert_eq!(names, [("mem", "used"), ("mem (free)", "free")]);
+    let noted: Vec<&str> = report.notes.iter().map(|note| note.what.as_str()).collect();
+    assert_eq!(noted.len(), 5, "{noted:?}");
+}
