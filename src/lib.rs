@@ -3,6 +3,7 @@
 //! The rooms, from the bottom up; a room uses only those above it in this list (ARCHITECTURE.md has the table, and a
 //! test holds every `use crate::` against it).
 
+pub mod data;
 pub mod format;
 pub mod lab;
 pub mod model;
