@@ -3,3 +3,4 @@
 
 mod record;
 mod run_formats;
+mod train;

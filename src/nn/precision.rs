@@ -9,14 +9,10 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{DType, FloatDType, Tensor};
 
-/// The smallest epsilon that survives Adam in 16 bits: half precision has no normal numbers below 6.1e-5, and an epsilon
-/// that a device rounds to zero makes 0 / 0 of every parameter whose gradient is zero.
-pub const MIN_EPSILON_F16: f64 = 1e-4;
-
 /// The formats of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Of the parameters and the optimizer's moments.
+    /// Of the parameters.
     pub params: FloatDType,
     /// Of weights and activations in the forward and backward pass.
     pub compute: FloatDType,
