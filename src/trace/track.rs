@@ -60,6 +60,8 @@ pub struct Track {
     pending: Vec<Span>,
     pending_instants: Vec<Span>,
     open: Vec<OpenSpan>,
+    /// Whether the span that began last is still to be placed or put off: most end at once and never stand open.
+    fresh: bool,
     /// Spans from here on stand where they would not, had the end of a span been known when it was placed.
     redo_from: Option<i64>,
     too_deep: u64,
@@ -88,6 +90,7 @@ impl Track {
             pending: Vec::new(),
             pending_instants: Vec::new(),
             open: Vec::new(),
+            fresh: false,
             redo_from: None,
             too_deep: 0,
         }
@@ -201,6 +204,7 @@ impl Track {
     }
 
     pub(super) fn add(&mut self, span: Span) {
+        self.place_fresh();
         if self.takes(span.start_ns, span.end_ns()) {
             self.place(&span);
         } else {
@@ -217,14 +221,28 @@ impl Track {
     }
 
     pub(super) fn begin(&mut self, start_ns: i64, name: NameId, category: NameId, args: ArgsId) {
+        self.place_fresh();
         let span = Span { start_ns, dur_ns: OPEN, name, category, args };
-        let placed = if self.takes(start_ns, i64::MAX) { self.place(&span) } else { None };
-        self.open.push(OpenSpan { span, placed });
+        self.open.push(OpenSpan { span, placed: None });
+        self.fresh = true;
+    }
+
+    /// Places the span that began last, if something comes before its end and it can be placed.
+    fn place_fresh(&mut self) {
+        if !std::mem::take(&mut self.fresh) {
+            return;
+        }
+        let Some(mut last) = self.open.pop() else { return };
+        if self.takes(last.span.start_ns, i64::MAX) {
+            last.placed = self.place(&last.span);
+        }
+        self.open.push(last);
     }
 
     /// Ends the span that began last and returns it; `None` if none is open.
     pub(super) fn end(&mut self, end_ns: i64) -> Option<Span> {
         let open = self.open.pop()?;
+        self.fresh = false;
         let mut span = open.span;
         span.dur_ns = end_ns.saturating_sub(span.start_ns).max(0);
         match open.placed {
@@ -292,6 +310,7 @@ impl Track {
 
     /// Sorts in what came late.
     pub(super) fn settle(&mut self) {
+        self.place_fresh();
         self.settle_instants();
         let unplaced = self.open.iter().filter(|open| open.placed.is_none()).map(|open| open.span.start_ns);
         let late = self.pending.iter().map(|span| span.start_ns).chain(unplaced);

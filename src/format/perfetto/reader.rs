@@ -15,9 +15,15 @@ use rustc_hash::FxHashMap;
 pub struct PerfettoReader {
     /// Bytes of a packet that has not arrived whole.
     rest: Vec<u8>,
+    sequences: FxHashMap<u32, Sequence>,
+    packets: Packets,
+}
+
+/// What all packets share, whoever wrote them.
+#[derive(Debug)]
+struct Packets {
     /// Place of the packet that is read, in bytes from the beginning.
     offset: u64,
-    sequences: FxHashMap<u32, Sequence>,
     /// Process names by track.
     processes: FxHashMap<u64, String>,
     counters: FxHashMap<u64, CounterState>,
@@ -67,12 +73,14 @@ impl PerfettoReader {
     pub fn new() -> Self {
         Self {
             rest: Vec::new(),
-            offset: 0,
             sequences: FxHashMap::default(),
-            processes: FxHashMap::default(),
-            counters: FxHashMap::default(),
-            args: Vec::new(),
-            report: ImportReport::new("Perfetto"),
+            packets: Packets {
+                offset: 0,
+                processes: FxHashMap::default(),
+                counters: FxHashMap::default(),
+                args: Vec::new(),
+                report: ImportReport::new("Perfetto"),
+            },
         }
     }
 
@@ -83,11 +91,11 @@ impl PerfettoReader {
     /// nothing after it can be read.
     pub fn feed(&mut self, bytes: &[u8], trace: &mut Trace) -> Result<(), FormatError> {
         let result = if self.rest.is_empty() {
-            self.packets(bytes, trace).map(|read| self.rest.extend_from_slice(bytes.get(read..).unwrap_or(&[])))
+            self.whole_packets(bytes, trace).map(|read| self.rest.extend_from_slice(bytes.get(read..).unwrap_or(&[])))
         } else {
             let mut rest = std::mem::take(&mut self.rest);
             rest.extend_from_slice(bytes);
-            self.packets(&rest, trace).map(|read| {
+            self.whole_packets(&rest, trace).map(|read| {
                 rest.drain(..read);
                 self.rest = rest;
             })
@@ -98,35 +106,39 @@ impl PerfettoReader {
 
     /// What was read so far. Bytes of a packet that has not arrived whole count as torn.
     pub fn report(&self) -> ImportReport {
-        ImportReport { torn_tail_bytes: self.rest.len() as u64, ..self.report.clone() }
+        ImportReport { torn_tail_bytes: self.rest.len() as u64, ..self.packets.report.clone() }
     }
 
     /// Reads whole packets; returns the number of bytes they take.
-    fn packets(&mut self, bytes: &[u8], trace: &mut Trace) -> Result<usize, FormatError> {
-        let base = self.offset;
+    fn whole_packets(&mut self, bytes: &[u8], trace: &mut Trace) -> Result<usize, FormatError> {
+        let base = self.packets.offset;
         let mut fields = Fields::new(bytes);
         loop {
-            self.offset = base + fields.pos() as u64;
+            self.packets.offset = base + fields.pos() as u64;
             match fields.next_field() {
-                Next::Field(field::trace::PACKET, Value::Bytes(packet)) => self.packet(packet, trace),
-                Next::Field(..) => self.note("unknown fields beside the packets, left out"),
+                Next::Field(field::trace::PACKET, Value::Bytes(packet)) => {
+                    self.packets.packet(packet, &mut self.sequences, trace);
+                }
+                Next::Field(..) => self.packets.note("unknown fields beside the packets, left out"),
                 Next::End | Next::Torn => return Ok(fields.pos()),
                 Next::Bad => {
                     return Err(FormatError::Damaged {
                         what: "Something that is no packet".to_owned(),
-                        offset: self.offset,
+                        offset: self.packets.offset,
                         hint: "what came before it was read; if the file was copied, copy it again",
                     });
                 }
             }
         }
     }
+}
 
+impl Packets {
     fn note(&mut self, what: &str) {
         self.report.note(what, Some(self.offset));
     }
 
-    fn packet(&mut self, packet: &[u8], trace: &mut Trace) {
+    fn packet(&mut self, packet: &[u8], sequences: &mut FxHashMap<u32, Sequence>, trace: &mut Trace) {
         use field::packet as p;
         let (mut t_ns, mut sequence_id, mut flags) = (0i64, 0u32, 0u64);
         let (mut interned, mut event, mut descriptor, mut defaults) = (None, None, None, None);
@@ -147,24 +159,22 @@ impl PerfettoReader {
         if fields.next_field() != Next::End {
             self.note("packets that end inside a field");
         }
-        // Taken out, so that the sequence and the reader can be changed together; put back below.
-        let mut sequence = self.sequences.remove(&sequence_id).unwrap_or_default();
+        let sequence = sequences.entry(sequence_id).or_default();
         if flags & field::sequence_flag::STATE_CLEARED != 0 {
-            sequence = Sequence::default();
+            *sequence = Sequence::default();
         }
         if let Some(defaults) = defaults {
             sequence.default_track = default_track(defaults).unwrap_or(sequence.default_track);
         }
         if let Some(interned) = interned {
-            self.interned(interned, &mut sequence, trace);
+            self.interned(interned, sequence, trace);
         }
         if let Some(descriptor) = descriptor {
             self.descriptor(descriptor, trace);
         }
         if let Some(event) = event {
-            self.event(event, t_ns, &sequence, trace);
+            self.event(event, t_ns, sequence, trace);
         }
-        self.sequences.insert(sequence_id, sequence);
     }
 
     fn note_field(&mut self, message: &str, number: u32) {
