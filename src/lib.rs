@@ -3,6 +3,7 @@
 //! The rooms, from the bottom up; a room uses only those above it in this list (ARCHITECTURE.md has the table, and a
 //! test holds every `use crate::` against it).
 
+pub mod analysis;
 pub mod data;
 pub mod format;
 pub mod lab;
@@ -12,6 +13,7 @@ pub mod nn;
 #[cfg(feature = "app")]
 pub mod panels;
 pub mod record;
+pub mod stats;
 pub mod timeline;
 pub mod trace;
 #[cfg(feature = "train")]

@@ -1,0 +1,17 @@
+//! What a run's steps and spans mean: breakdown, tables, busy time, flame, comparison, advice. Pure functions.
+
+pub mod advice;
+pub mod breakdown;
+pub mod busy;
+pub mod compare;
+pub mod counts;
+pub mod flame;
+pub mod ops;
+#[cfg(test)]
+pub(crate) mod planted;
+
+pub use advice::Advice;
+pub use breakdown::Breakdown;
+pub use compare::{ComparedRun, Comparison, RunView, Versus};
+pub use flame::FlameNode;
+pub use ops::{KernelRow, Key, OpRow};
