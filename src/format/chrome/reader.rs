@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
             self.counter(event, start_ns, offset);
             return;
         }
-        let track = self.track(&event.pid, &event.tid);
+        let track = self.track(event);
         if event.kind == "E" {
             match self.trace.end(track, start_ns) {
                 None => self.report.note("ends without a begin, left out", Some(offset)),
@@ -214,7 +214,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn track(&mut self, pid: &Cow<'a, str>, tid: &Cow<'a, str>) -> TrackId {
+    fn track(&mut self, event: &Event<'a>) -> TrackId {
+        let (pid, tid) = (&event.pid, &event.tid);
         let key = (pid.clone(), tid.clone());
         if let Some(&id) = self.tracks.get(&key) {
             return id;
@@ -251,7 +252,7 @@ impl<'a> Reader<'a> {
                 }
             }
             ("thread_name", Some(name)) => {
-                let id = self.track(&event.pid, &event.tid);
+                let id = self.track(event);
                 self.trace.rename(id, Some(&name), None);
             }
             (other, _) => {
