@@ -5,7 +5,7 @@
 //! block ratios, the interval and p-value are those of the sign-flip test ([`super::signflip`]), which is exact for any
 //! noise as long as the order within a block is drawn by chance. That test weighs the mean of the logs; since the
 //! headline is their median, a difference counts only where the bootstrap interval of the median agrees. Alone, each of
-//! the two would raise a false alarm in about 5 and 7 % of A/A experiments; together they do in 3 to 4 %.
+//! the two would raise a false alarm in about 5 and 8 % of A/A experiments; together they do in 3 to 4 %.
 
 use super::bootstrap;
 use super::drift::drift;
@@ -137,7 +137,7 @@ pub struct AbResult {
     pub p_value: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// Smallest relative change that this set-up shows in four of five experiments; `None` with a single block.
+    /// Smallest relative change that this set-up shows in about three of four experiments; `None` with a single block.
     pub mde: Option<f64>,
     /// Relative change that counts as none.
     pub margin: f64,

@@ -8,10 +8,12 @@ pub fn autocorrelation(values: &[f64], max_lag: usize) -> Vec<f64> {
         return Vec::new();
     };
     let variance: f64 = values.iter().map(|x| (x - centre).powi(2)).sum();
+    // What is left of a constant series is the rounding of its mean.
+    let rounding = values.len() as f64 * (values.len() as f64 * f64::EPSILON * centre).powi(2);
     (1..=max_lag.min(values.len().saturating_sub(1)))
         .map(|lag| {
             let sum: f64 = values.iter().zip(values.iter().skip(lag)).map(|(a, b)| (a - centre) * (b - centre)).sum();
-            if variance > 0.0 { sum / variance } else { 0.0 }
+            if variance > rounding { sum / variance } else { 0.0 }
         })
         .collect()
 }

@@ -4,7 +4,7 @@
 //! consecutive windows vary by less than 2 % (Georges et al., OOPSLA 2007), or, on a noisy machine, a change-point test
 //! finds no break (after Barrett et al., OOPSLA 2017). Many programs never become steady; then this says so.
 
-use super::summary::{mean, median, sd};
+use super::summary::{MAD_TO_SD, mad, mean, median, sd};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -152,11 +152,11 @@ fn without_break(medians: &[f64], quiet: usize, size: usize, options: &WarmUpOpt
 /// Orders drawn to judge a change point.
 const PERMUTATIONS: usize = 999;
 
-/// Rank test for one change point: index of the first value after the most likely break, and the p-value. The statistic
-/// is the largest standardised rank sum over all splits (so that a short warm-up is found as well as a long one, unlike
-/// with Pettitt's test), its distribution that over random orders of the same values.
+/// Test for one change point: index of the first value after the most likely break, and the p-value. The statistic is the
+/// largest standardised sum of scores over all splits (so that a short warm-up is found as well as a long one), its
+/// distribution that over random orders of the same values.
 fn change_point(values: &[f64]) -> (usize, f64) {
-    let mut centred = centred_ranks(values);
+    let mut centred = scores(values);
     let (at, observed) = largest_split(&centred);
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut extreme = 0u32;
@@ -167,33 +167,27 @@ fn change_point(values: &[f64]) -> (usize, f64) {
     (at, f64::from(extreme + 1) / (PERMUTATIONS + 1) as f64)
 }
 
-/// Ranks less their mean; equal values share their mean rank.
-fn centred_ranks(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = (values.len() as f64 - 1.0) / 2.0;
-    values
-        .iter()
-        .map(|x| {
-            let first = sorted.partition_point(|y| y.total_cmp(x).is_lt());
-            let end = sorted.partition_point(|y| y.total_cmp(x).is_le());
-            (first + end) as f64 / 2.0 - 0.5 - middle
-        })
-        .collect()
+/// Distances from the median in scaled deviations, held within ±3 so that one slow window is no break, less their mean.
+fn scores(values: &[f64]) -> Vec<f64> {
+    let (centre, spread) = (median(values).unwrap_or(0.0), mad(values).unwrap_or(0.0) * MAD_TO_SD);
+    let score = |x: &f64| if spread > 0.0 { ((x - centre) / spread).clamp(-3.0, 3.0) } else { x - centre };
+    let scores: Vec<f64> = values.iter().map(score).collect();
+    let middle = mean(&scores).unwrap_or(0.0);
+    scores.iter().map(|x| x - middle).collect()
 }
 
-/// The split whose sum of centred ranks is largest for its length, as (length of the first part, sum squared over its
+/// The split whose sum of scores is largest for its length, as (length of the first part, sum squared over its
 /// variance up to a constant). Two values a side at least.
 fn largest_split(centred: &[f64]) -> (usize, f64) {
     let n = centred.len();
     let (mut at, mut best, mut sum) = (0, 0.0_f64, 0.0);
-    for (i, rank) in centred.iter().enumerate() {
-        sum += rank;
+    for (i, score) in centred.iter().enumerate() {
+        sum += score;
         let (left, right) = (i + 1, n - i - 1);
         if left >= 2 && right >= 2 {
-            let score = sum * sum / (left as f64 * right as f64);
-            if score > best {
-                (at, best) = (left, score);
+            let weight = sum * sum / (left as f64 * right as f64);
+            if weight > best {
+                (at, best) = (left, weight);
             }
         }
     }
@@ -268,8 +262,9 @@ mod tests {
 
     #[test]
     fn change_point_by_hand() {
-        assert_eq!(centred_ranks(&[3.0, 1.0, 3.0, 9.0]), vec![0.0, -1.5, 0.0, 1.5]);
-        // Ranks −2.5 … 2.5; after three: 4.5² / 9.
+        // Median 2 and all deviations 1 or 0: MAD 0, so the distances themselves, less their mean of 0.2.
+        assert_eq!(scores(&[2.0, 2.0, 2.0, 3.0, 2.0]), vec![-0.2, -0.2, -0.2, 0.8, -0.2]);
+        // After three: 4.5² / 9.
         assert_eq!(largest_split(&[-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]), (3, 2.25));
         let (at, p) = change_point(&[1.0, 1.1, 1.2, 5.0, 5.1, 5.2, 5.3, 5.0, 5.1, 5.4]);
         assert_eq!(at, 3);
