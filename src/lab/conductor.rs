@@ -59,16 +59,6 @@ impl Launch {
     }
 }
 
-/// Environment variables that set what Burn reads once a process.
-pub fn worker_environment(spec: &RunSpec) -> Vec<(&'static str, String)> {
-    let mut vars = vec![("CUBECL_AUTOTUNE_LEVEL", spec.compiler.autotune.clone())];
-    if !spec.compiler.fusion {
-        // The fusion layer stays, and with it the observer of operations, but every operation is its own block.
-        vars.push(("BURN_FUSION_MAX_EXPLORATIONS", "0".to_owned()));
-    }
-    vars
-}
-
 /// A running worker.
 pub struct Worker {
     child: Child,
@@ -86,7 +76,8 @@ impl Worker {
     pub fn spawn(launch: &Launch, spec: &RunSpec, run_dir: &Path, mode: WorkerMode) -> Result<Self, ConductorError> {
         let mut command = Command::new(&launch.program);
         command.arg("worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.env_remove("BURN_FUSION_MAX_EXPLORATIONS").envs(worker_environment(spec));
+        // The spec decides, not what the user's shell happens to hold.
+        command.env_remove("BURN_FUSION_MAX_EXPLORATIONS").env_remove("CUBECL_AUTOTUNE_LEVEL");
         let mut child =
             command.spawn().map_err(|source| ConductorError::Spawn { program: launch.program.clone(), source })?;
         let (send, events) = crossbeam_channel::bounded(4096);
@@ -378,13 +369,5 @@ echo '{"event":"ended","end":{"state":"finished"},"summary":null}'"#,
         let launch = Launch { program: PathBuf::from("/nonexistent/worker"), silence_limit: SILENCE_LIMIT };
         let error = Worker::spawn(&launch, &RunSpec::default(), Path::new("/"), WorkerMode::Train).err().unwrap();
         assert!(error.to_string().contains("/nonexistent/worker"));
-    }
-
-    #[test]
-    fn fusion_off_is_an_environment_variable() {
-        let off = worker_environment(&RunSpec::default());
-        assert!(off.contains(&("BURN_FUSION_MAX_EXPLORATIONS", "0".to_owned())));
-        let on = RunSpec::default().with_sets(&["compiler.fusion=true".to_owned()]).unwrap();
-        assert!(worker_environment(&on).iter().all(|(name, _)| *name != "BURN_FUSION_MAX_EXPLORATIONS"));
     }
 }

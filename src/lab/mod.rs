@@ -1,11 +1,14 @@
 //! Experiments: the worker and its protocol, the conductor that starts and watches workers, and interleaved A/B runs.
 
 pub mod conductor;
+pub mod experiment;
 pub mod load;
 pub mod plan;
 pub mod protocol;
+pub mod runs;
 
-use crate::model::SpecError;
+use crate::format::FormatError;
+use crate::model::{RunEnd, SpecError};
 use thiserror::Error;
 
 /// Why an experiment did not come to its end.
@@ -20,4 +23,26 @@ pub enum LabError {
     /// A worker could not be started or reached.
     #[error(transparent)]
     Conductor(#[from] conductor::ConductorError),
+    /// A run folder could not be made, read or written.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// An arm's run ended before its time, and the experiment with it.
+    #[error("the run `{arm}` ended early: {}{}", end.label(), end.detail().map(|d| format!(": {d}")).unwrap_or_default())]
+    ArmEnded {
+        /// Name of the arm.
+        arm: String,
+        /// How it ended.
+        end: Box<RunEnd>,
+    },
+    /// A block took too long.
+    #[error("the run `{arm}` did not finish a block within {secs} s")]
+    BlockTimeout {
+        /// Name of the arm.
+        arm: String,
+        /// The limit.
+        secs: u64,
+    },
+    /// The user stopped it.
+    #[error("stopped; the runs made so far are kept")]
+    Cancelled,
 }

@@ -33,6 +33,11 @@ pub enum WorkerCommand {
         /// Steps to make.
         steps: u64,
     },
+    /// A block was disturbed from outside: its steps do not count and are flagged as perturbed.
+    Disturbed {
+        /// Number of the block.
+        block: u32,
+    },
     /// No more blocks: evaluate and end (mode [`WorkerMode::Blocks`]).
     Finish,
     /// End after the step.

@@ -1,0 +1,153 @@
+//! Ways out of a run and of a comparison: which formats there are, and writing them without ever spoiling a file that
+//! was there before.
+
+use super::open;
+use super::state::{Level, OpenRun};
+use super::{ExportWhat, Session};
+use crate::analysis;
+use crate::format;
+use crate::report;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Formats of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunFormat {
+    /// Perfetto packets, as stored.
+    Perfetto,
+    /// Chrome JSON.
+    Chrome,
+    /// One row a step.
+    StepsCsv,
+    /// One row an operation.
+    OpsCsv,
+    /// One row a kernel.
+    KernelsCsv,
+    /// Folded stacks for flame graph tools.
+    Collapsed,
+}
+
+impl RunFormat {
+    /// All formats with their names and the usual ending of their files.
+    pub const ALL: [(Self, &'static str, &'static str); 6] = [
+        (Self::Perfetto, "perfetto", ".pftrace"),
+        (Self::Chrome, "chrome", ".json"),
+        (Self::StepsCsv, "steps-csv", ".steps.csv"),
+        (Self::OpsCsv, "ops-csv", ".ops.csv"),
+        (Self::KernelsCsv, "kernels-csv", ".kernels.csv"),
+        (Self::Collapsed, "collapsed", ".folded"),
+    ];
+
+    /// The format of this name, or what names there are.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        Self::ALL.iter().find(|(_, known, _)| *known == name).map(|(format, _, _)| *format).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|(_, name, _)| *name).collect();
+            format!("there is no format `{name}`; there are {}", names.join(", "))
+        })
+    }
+
+    /// The format that a file's ending stands for, or what endings there are.
+    pub fn from_path(path: &Path) -> Result<Self, String> {
+        let name = path.to_string_lossy().to_lowercase();
+        Self::ALL.iter().find(|(_, _, ending)| name.ends_with(ending)).map(|(format, _, _)| *format).ok_or_else(|| {
+            let endings: Vec<&str> = Self::ALL.iter().map(|(_, _, ending)| *ending).collect();
+            format!("the ending of {} stands for no format; use one of {}", path.display(), endings.join(", "))
+        })
+    }
+}
+
+/// A run in another format.
+pub fn run_bytes(run: &OpenRun, format: RunFormat) -> Result<Vec<u8>, String> {
+    let whole = || analysis::ops::Key::NameAndShapes;
+    match format {
+        RunFormat::Perfetto => {
+            let path = if run.path.is_dir() { run.path.join(format::run_folder::TRACE_FILE) } else { run.path.clone() };
+            std::fs::read(&path).map_err(|e| format!("{e}: {}", path.display()))
+        }
+        RunFormat::Chrome => Ok(format::chrome::to_json(&run.trace)),
+        RunFormat::StepsCsv => report::csv::steps(&run.steps).map_err(|e| e.to_string()),
+        RunFormat::OpsCsv => report::csv::ops(&analysis::ops::table(&run.trace, whole())).map_err(|e| e.to_string()),
+        RunFormat::KernelsCsv => {
+            report::csv::kernels(&analysis::kernels::table(&run.trace, whole())).map_err(|e| e.to_string())
+        }
+        RunFormat::Collapsed => Ok(format::collapsed::to_text(&run.trace).into_bytes()),
+    }
+}
+
+/// Writes a file through a temporary one beside it, so that an older file is replaced whole or not at all.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let fail = |e: std::io::Error| format!("not written: {e}: {}", path.display());
+    if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        std::fs::create_dir_all(dir).map_err(fail)?;
+    }
+    let mut name = path.file_name().map(std::ffi::OsStr::to_os_string).unwrap_or_default();
+    name.push(".part");
+    let temporary = path.with_file_name(name);
+    let result = std::fs::File::create(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if result.is_err() {
+        std::fs::remove_file(&temporary).ok();
+    }
+    result.map_err(fail)
+}
+
+impl Session {
+    pub(super) fn export(&mut self, what: ExportWhat, path: &Path) {
+        let path: PathBuf = path.to_path_buf();
+        match what {
+            ExportWhat::Comparison => {
+                let Some(comparison) = self.compare.result.clone() else {
+                    self.say(Level::Warning, "app", "There is no comparison to export; choose runs in the Runs panel");
+                    return;
+                };
+                self.job("Exporting the comparison", move || {
+                    let bytes = report::render(&comparison, &path).map_err(|e| e.to_string())?;
+                    write_file(&path, &bytes)?;
+                    Ok(format!("Comparison written to {}", path.display()))
+                });
+            }
+            ExportWhat::Run => {
+                let Some(run) = self.active().cloned() else {
+                    self.say(Level::Warning, "app", "There is no open run to export");
+                    return;
+                };
+                self.job("Exporting the run", move || {
+                    let format = RunFormat::from_path(&path)?;
+                    write_file(&path, &run_bytes(&run, format)?)?;
+                    Ok(format!("Run written to {}", path.display()))
+                });
+            }
+        }
+    }
+}
+
+/// Loads a run and writes it in another format, for the command line.
+pub fn export_path(run: &Path, format: RunFormat, out: &Path) -> Result<(), String> {
+    write_file(out, &run_bytes(&open::load(run)?, format)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_found_by_name_and_ending() {
+        for (format, name, ending) in RunFormat::ALL {
+            assert_eq!(RunFormat::from_name(name), Ok(format));
+            assert_eq!(RunFormat::from_path(Path::new(&format!("/tmp/x{ending}"))), Ok(format));
+        }
+        assert!(RunFormat::from_name("xml").unwrap_err().contains("perfetto"));
+        assert!(RunFormat::from_path(Path::new("a.xml")).unwrap_err().contains(".pftrace"));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        write_file(&path, b"old").unwrap();
+        std::fs::create_dir(dir.path().join("report.html.part")).unwrap();
+        assert!(write_file(&path, b"new").unwrap_err().contains("report.html"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    }
+}
