@@ -4,6 +4,7 @@
 //! test holds every `use crate::` against it).
 
 pub mod analysis;
+pub mod cli;
 pub mod data;
 pub mod format;
 pub mod lab;
@@ -13,6 +14,8 @@ pub mod nn;
 #[cfg(feature = "app")]
 pub mod panels;
 pub mod record;
+pub mod report;
+pub mod session;
 pub mod stats;
 pub mod timeline;
 pub mod trace;

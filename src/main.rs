@@ -52,8 +52,9 @@ fn display_missing() -> Option<String> {
     }
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let needs_variable = cfg!(all(unix, not(target_os = "macos")));
-    (needs_variable && !set("DISPLAY") && !set("WAYLAND_DISPLAY"))
-        .then(|| "There is no display (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can be opened.".to_owned())
+    (needs_variable && !set("DISPLAY") && !set("WAYLAND_DISPLAY")).then(|| {
+        "There is no display (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can be opened.".to_owned()
+    })
 }
 
 #[cfg(feature = "app")]

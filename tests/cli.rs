@@ -68,8 +68,7 @@ impl Place {
 fn every_command_has_help() {
     let place = Place::new();
     let top = place.ok(&["--help"]);
-    for command in
-        ["train", "ladder", "ab", "compare", "inspect", "export", "runs", "devices", "screenshot", "worker"]
+    for command in ["train", "ladder", "ab", "compare", "inspect", "export", "runs", "devices", "screenshot", "worker"]
     {
         assert!(top.contains(command), "{command} is not in the help");
         let help = place.ok(&[command, "--help"]);
@@ -195,7 +194,8 @@ fn one_flip_is_measured_in_blocks() {
     assert!(["faster", "slower", "no detectable difference", "undecided"].iter().any(|v| text.contains(v)), "{text}");
     assert!(place.path().join("ab.html").exists());
     let listed: Value = serde_json::from_str(&place.ok(&["runs", "--json"])).unwrap();
-    let arms: Vec<&Value> = listed["runs"].as_array().unwrap().iter().map(|run| &run["run"]["experiment"]["arm"]).collect();
+    let arms: Vec<&Value> =
+        listed["runs"].as_array().unwrap().iter().map(|run| &run["run"]["experiment"]["arm"]).collect();
     assert_eq!(arms.len(), 2);
     // The flip does not apply on this device: said, and no comparison is made up.
     let words = place.fails(1, &["ab", "--preset", "small-mlp", "--device", "cpu", "--flip", "fusion", "--steps", "8"]);
@@ -236,7 +236,8 @@ fn a_killed_worker_leaves_a_run_that_opens() {
         std::thread::sleep(Duration::from_millis(200));
         let Ok(listed) = serde_json::from_str::<Value>(&place.ok(&["runs", "--json"])) else { continue };
         let Some(run) = listed["runs"].get(0) else { continue };
-        let steps = std::fs::metadata(Path::new(run["path"].as_str().unwrap()).join("steps.csv")).map_or(0, |m| m.len());
+        let steps =
+            std::fs::metadata(Path::new(run["path"].as_str().unwrap()).join("steps.csv")).map_or(0, |m| m.len());
         if let (Some(pid), true) = (run["run"]["worker_pid"].as_u64(), steps > 2000) {
             break (run["id"].as_str().unwrap().to_owned(), pid);
         }

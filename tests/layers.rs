@@ -27,15 +27,15 @@ const TABLE: &[(&str, &[&str])] = &[
     (
         "app",
         &[
-            "model", "stats", "trace", "format", "analysis", "report", "record", "data", "nn", "train", "kernels", "lab",
-            "session", "ui", "timeline", "panels",
+            "model", "stats", "trace", "format", "analysis", "report", "record", "data", "nn", "train", "kernels",
+            "lab", "session", "ui", "timeline", "panels",
         ],
     ),
     (
         "cli",
         &[
-            "model", "stats", "trace", "format", "analysis", "report", "record", "data", "nn", "train", "kernels", "lab",
-            "session",
+            "model", "stats", "trace", "format", "analysis", "report", "record", "data", "nn", "train", "kernels",
+            "lab", "session",
         ],
     ),
 ];
@@ -137,9 +137,7 @@ fn every_file_says_what_it_is() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     rust_files(&src, &mut files);
-    let silent: Vec<_> = files
-        .iter()
-        .filter(|file| !std::fs::read_to_string(file).unwrap().trim_start().starts_with("//!"))
-        .collect();
+    let silent: Vec<_> =
+        files.iter().filter(|file| !std::fs::read_to_string(file).unwrap().trim_start().starts_with("//!")).collect();
     assert!(silent.is_empty(), "files without a first line that says what they are: {silent:?}");
 }

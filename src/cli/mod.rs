@@ -23,7 +23,9 @@ pub struct UsageError(pub String);
 /// Folder of the runs: the option, else the settings, else the default.
 pub fn runs_dir(cli: &Cli) -> PathBuf {
     cli.runs_dir.clone().unwrap_or_else(|| match crate::session::settings::settings_path() {
-        Some(path) if std::env::var_os("BURNSCOPE_RUNS_DIR").is_none() => crate::session::Settings::load(&path).0.runs_dir,
+        Some(path) if std::env::var_os("BURNSCOPE_RUNS_DIR").is_none() => {
+            crate::session::Settings::load(&path).0.runs_dir
+        }
         _ => crate::session::settings::default_runs_dir(),
     })
 }

@@ -12,8 +12,8 @@ use super::protocol::{WorkerCommand, WorkerEvent, WorkerMode, WorkerState};
 use super::runs::{LiveRun, RunRequest};
 use crate::format::run_folder::RunFolder;
 use crate::model::{Environment, ExperimentRef, RunEnd};
-use rand::seq::SliceRandom as _;
 use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -178,7 +178,11 @@ impl Experiment<'_> {
         while round <= rounds {
             (self.on)(Progress::Round { round, rounds });
             // Every second round mirrors the one before, so that a linear drift cancels.
-            if block % 2 == 0 { order.shuffle(&mut rng) } else { order.reverse() }
+            if block % 2 == 0 {
+                order.shuffle(&mut rng)
+            } else {
+                order.reverse()
+            }
             block += 1;
             let pids: Vec<u32> = self.arms.iter().map(|(_, run)| run.pid()).collect();
             let before = LoadProbe::now(&pids);

@@ -6,6 +6,8 @@ pub mod load;
 pub mod plan;
 pub mod protocol;
 pub mod runs;
+#[cfg(feature = "train")]
+pub mod worker;
 
 use crate::format::FormatError;
 use crate::model::{RunEnd, SpecError};

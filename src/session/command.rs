@@ -313,12 +313,40 @@ impl Command {
         add(Self::Pause, "pause", "Pause", Train, ctrl("P"), "Hold the training after its step");
         add(Self::Resume, "resume", "Resume", Train, ctrl_shift("R"), "Go on after a pause");
         add(Self::Stop, "stop", "Stop", Train, ctrl("Period"), "End the training after its step");
-        add(Self::RunLadder, "ladder", "Run the ladder", Train, ctrl("L"), "Baseline, then one optimization after the other");
+        add(
+            Self::RunLadder,
+            "ladder",
+            "Run the ladder",
+            Train,
+            ctrl("L"),
+            "Baseline, then one optimization after the other",
+        );
         add(Self::RefreshDevices, "devices", "Look for devices", Train, None, "List the graphics adapters again");
         add(Self::ZoomFit, "fit", "Show the whole run", Navigate, plain("Num0"), "Fit the timeline to the run");
-        add(Self::ZoomSelection, "focus", "Zoom to selection", Navigate, plain("F"), "Fit the timeline to the selection");
-        add(Self::FindNext, "next", "Next of the same name", Navigate, plain("Period"), "Select the next span of this name");
-        add(Self::FindPrevious, "previous", "Previous of the same name", Navigate, plain("Comma"), "Select the previous span");
+        add(
+            Self::ZoomSelection,
+            "focus",
+            "Zoom to selection",
+            Navigate,
+            plain("F"),
+            "Fit the timeline to the selection",
+        );
+        add(
+            Self::FindNext,
+            "next",
+            "Next of the same name",
+            Navigate,
+            plain("Period"),
+            "Select the next span of this name",
+        );
+        add(
+            Self::FindPrevious,
+            "previous",
+            "Previous of the same name",
+            Navigate,
+            plain("Comma"),
+            "Select the previous span",
+        );
         add(Self::FocusSearch, "search", "Search", Navigate, plain("Slash"), "Search in the panel in front");
         add(Self::ClearSelection, "clear", "Clear selection", Navigate, plain("Escape"), "Select nothing");
         for (panel, key) in PanelId::ALL.into_iter().zip(["1", "2", "3", "4", "5", "6", "7", "8", "9"]) {
@@ -328,7 +356,14 @@ impl Command {
         add(Self::SetTheme(Theme::Dark), "dark", "Dark theme", View, None, "Light text on dark");
         add(Self::SetTheme(Theme::Light), "light", "Light theme", View, None, "Dark text on light");
         add(Self::SetTheme(Theme::System), "system_theme", "Theme of the system", View, None, "Follow the system");
-        add(Self::ResetLayout, "reset_layout", "Reset the layout", View, None, "Put all panels back to where they were");
+        add(
+            Self::ResetLayout,
+            "reset_layout",
+            "Reset the layout",
+            View,
+            None,
+            "Put all panels back to where they were",
+        );
         add(Self::OpenPalette, "palette", "Command palette…", Help, ctrl_shift("P"), "Find a command by its name");
         add(Self::ShowShortcuts, "shortcuts", "Keyboard shortcuts", Help, plain("F1"), "List all shortcuts");
         list

@@ -58,7 +58,7 @@ pub fn ask(launch: &Launch) -> Result<Vec<DeviceEntry>, String> {
         let last = words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message").to_owned();
         return Err(format!("the devices were not listed ({}): {last}", output.status));
     }
-    let answer: DevicesJson = serde_json::from_slice(&output.stdout)
-        .map_err(|e| format!("the list of devices was not understood: {e}"))?;
+    let answer: DevicesJson =
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("the list of devices was not understood: {e}"))?;
     Ok(answer.devices)
 }

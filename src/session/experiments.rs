@@ -2,10 +2,10 @@
 
 use super::state::{ExperimentState, Level, WarmUpState};
 use super::{Msg, Session};
+use crate::lab::LabError;
 use crate::lab::experiment::{self, Outcome, Progress};
 use crate::lab::plan::Plan;
 use crate::lab::protocol::{WorkerEvent, WorkerState};
-use crate::lab::LabError;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,8 +75,7 @@ impl Session {
         };
         let Some(launch) = self.launch() else { return };
         let cancel = Arc::new(AtomicBool::new(false));
-        self.experimenter =
-            Some(Driver { cancel: Arc::clone(&cancel), times: HashMap::new(), rounds_began: None });
+        self.experimenter = Some(Driver { cancel: Arc::clone(&cancel), times: HashMap::new(), rounds_began: None });
         self.experiment = Some(ExperimentState {
             title: title.to_owned(),
             stage: "Starting the baseline".to_owned(),

@@ -68,7 +68,7 @@ pub fn run_bytes(run: &OpenRun, format: RunFormat) -> Result<Vec<u8>, String> {
         RunFormat::StepsCsv => report::csv::steps(&run.steps).map_err(|e| e.to_string()),
         RunFormat::OpsCsv => report::csv::ops(&analysis::ops::table(&run.trace, whole())).map_err(|e| e.to_string()),
         RunFormat::KernelsCsv => {
-            report::csv::kernels(&analysis::kernels::table(&run.trace, whole())).map_err(|e| e.to_string())
+            report::csv::kernels(&analysis::ops::kernels(&run.trace, whole())).map_err(|e| e.to_string())
         }
         RunFormat::Collapsed => Ok(format::collapsed::to_text(&run.trace).into_bytes()),
     }

@@ -42,7 +42,12 @@ pub fn list(runs_dir: &Path) -> Result<(Vec<RunEntry>, Vec<String>), String> {
 /// Size of the files of a folder, in bytes; what cannot be read counts as nothing.
 fn folder_bytes(path: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(path) else { return 0 };
-    entries.filter_map(Result::ok).filter_map(|entry| entry.metadata().ok()).filter(|m| m.is_file()).map(|m| m.len()).sum()
+    entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(|m| m.is_file())
+        .map(|m| m.len())
+        .sum()
 }
 
 /// The folder that a user means by `text`: a path, a run's name, or a beginning that only one run has.

@@ -233,7 +233,9 @@ impl Session {
             Command::Stop => self.stop(),
             Command::RunLadder => self.run_ladder(),
             Command::RunAb { flip } => self.run_ab(&flip),
-            Command::SetDraft { key, value } => self.edit_draft(|draft| draft.set(&key, &value).map_err(|e| e.to_string())),
+            Command::SetDraft { key, value } => {
+                self.edit_draft(|draft| draft.set(&key, &value).map_err(|e| e.to_string()))
+            }
             Command::SetDraftText(text) => self.edit_draft(|draft| {
                 draft.set_text(&text);
                 Ok(())
@@ -381,6 +383,11 @@ impl Session {
         {
             self.log_line(Level::Warning, "app", &format!("settings not saved: {error}: {}", path.display()));
         }
+    }
+
+    /// A warning from outside, in the log and as a toast.
+    pub fn warn(&mut self, text: &str) {
+        self.say(Level::Warning, "app", text);
     }
 
     /// Keeps the layout of the panels with the settings.

@@ -4,9 +4,9 @@ use super::derived::Derived;
 use super::state::{Level, OpenRun, Selection};
 use super::{Msg, Session};
 use crate::analysis::compare::Comparison;
-use crate::format::run_folder::{Follower, LogEvent, RunFolder};
-use crate::format::{self, ImportReport};
-use crate::model::{RunEnd, RunManifest, StepRecord};
+use crate::format;
+use crate::format::run_folder::{Follower, RunFolder};
+use crate::model::{LogEvent, RunEnd, RunManifest, StepRecord};
 use crate::trace::{SpanRef, Trace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -260,8 +260,7 @@ impl Session {
         };
         let ids: Vec<String> = std::iter::once(baseline).chain(self.compare.others.iter().cloned()).collect();
         let runs_dir = self.settings.runs_dir.clone();
-        let paths: Vec<PathBuf> =
-            ids.iter().map(|id| self.run_path(id).unwrap_or_else(|| runs_dir.join(id))).collect();
+        let paths: Vec<PathBuf> = ids.iter().map(|id| self.run_path(id).unwrap_or_else(|| runs_dir.join(id))).collect();
         self.compare.computing = true;
         let generation = self.compare_generation;
         let outbox = self.outbox.clone();

@@ -56,7 +56,10 @@ impl Settings {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (Self::default(), None),
             Err(error) => {
-                return (Self::default(), Some(format!("Settings not read, defaults used: {error}: {}", path.display())));
+                return (
+                    Self::default(),
+                    Some(format!("Settings not read, defaults used: {error}: {}", path.display())),
+                );
             }
         };
         match serde_json::from_str(&text) {

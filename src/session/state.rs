@@ -3,10 +3,10 @@
 use super::derived::Derived;
 use crate::analysis::compare::Comparison;
 use crate::format::ImportReport;
-use crate::format::run_folder::LogEvent;
 use crate::lab::experiment::ArmOutcome;
 use crate::lab::plan::Refused;
 use crate::lab::protocol::WorkerState;
+use crate::model::LogEvent;
 use crate::model::{Environment, RunManifest, StepRecord};
 use crate::trace::{SpanRef, Trace};
 use std::path::PathBuf;

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn the_pace_is_that_of_the_last_steps() {
-        let step = |n: i64| StepRecord { start_ns: n * 100_000_000, dur_ns: 100_000_000, samples: 32, ..Default::default() };
+        let step =
+            |n: i64| StepRecord { start_ns: n * 100_000_000, dur_ns: 100_000_000, samples: 32, ..Default::default() };
         let steps: VecDeque<StepRecord> = (0..10).map(step).collect();
         let (rate, left) = pace(&steps, 10, 30);
         assert!((rate.unwrap() - 320.0).abs() < 1e-9);
