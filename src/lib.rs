@@ -21,3 +21,5 @@ pub mod timeline;
 pub mod trace;
 #[cfg(feature = "train")]
 pub mod train;
+#[cfg(feature = "app")]
+pub mod ui;
