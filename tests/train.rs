@@ -138,6 +138,13 @@ fn mean(values: &[f32]) -> f32 {
     values.iter().sum::<f32>() / values.len() as f32
 }
 
+/// Loss by loss within this relative distance.
+fn assert_near(a: &Outcome, b: &Outcome, tolerance: f32) {
+    let (a, b) = (losses(&a.steps), losses(&b.steps));
+    assert_eq!(a.len(), b.len());
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < tolerance * b.abs()), "{a:?} and {b:?}");
+}
+
 #[test]
 fn the_cnn_learns_in_exactly_the_steps_asked_for() {
     let outcome = train_on_cpu(&["train.steps=10", "train.epochs=2"]);
@@ -223,20 +230,33 @@ fn a_device_that_is_not_there_is_an_error_with_a_list() {
 #[test]
 fn the_adapter_computes_what_the_cpu_computes() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(gpu) = train_on_gpu(folder.path(), &[]) else { return };
+    let sets = ["train.steps=16", "trace.level=L2", "trace.sample_every=4", "trace.untraced_every=5"];
+    let Some(gpu) = train_on_gpu(folder.path(), &sets) else { return };
     assert_eq!(gpu.error, None);
-    let cpu = train_on_cpu(&[&TINY[..], &["train.steps=8"]].concat());
+    let cpu = train_on_cpu(&[&TINY[..], &["train.steps=16"]].concat());
     assert_eq!(gpu.weights_hash, cpu.weights_hash);
-    let (on_gpu, on_cpu) = (losses(&gpu.steps), losses(&cpu.steps));
-    assert_eq!(on_gpu.len(), 8);
-    for (a, b) in on_gpu.iter().zip(&on_cpu) {
-        assert!((a - b).abs() < 1e-3 * b.abs(), "gpu {on_gpu:?}, cpu {on_cpu:?}");
+    assert_near(&gpu, &cpu, 1e-3);
+    let warm_up = gpu.summary.warm_up.steps;
+    for step in &gpu.steps {
+        let (n, warm) = (step.step + 1, step.step < warm_up);
+        assert_eq!(step.flags.contains(StepFlags::SAMPLED), n % 4 == 0 && !warm, "{step:?}");
+        assert_eq!(step.flags.contains(StepFlags::TRACED), warm || n % 5 != 0, "{step:?}");
     }
+    assert!(*gpu.summary.ops_per_step.get().unwrap() > 20.0, "{:?}", gpu.summary.ops_per_step);
+    assert!(*gpu.summary.kernels_per_step.get().unwrap() > 20.0, "{:?}", gpu.summary.kernels_per_step);
     assert!(gpu.steps[0].flags.contains(StepFlags::COLD));
     assert!(gpu.summary.warm_up.compiled > 0);
     assert!(*gpu.summary.peak_device_bytes.get().unwrap() > 0);
     let dtypes = op_dtypes(folder.path());
     assert!(dtypes.contains("f32") && !dtypes.contains("f16"), "{dtypes:?}");
+}
+
+#[test]
+fn fusion_changes_the_kernels_and_not_the_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(fused) = train_on_gpu(folder.path(), &["compiler.fusion=true"]) else { return };
+    assert_eq!(fused.error, None);
+    assert_near(&fused, &train_on_cpu(&[&TINY[..], &["train.steps=8"]].concat()), 1e-3);
 }
 
 #[test]
@@ -248,10 +268,7 @@ fn sixteen_bits_compute_in_sixteen_bits() {
     }
     assert_eq!(f16.error, None);
     let f32 = train_on_cpu(&[&TINY[..], &["train.steps=8"]].concat());
-    let (f16_losses, f32_losses) = (losses(&f16.steps), losses(&f32.steps));
-    for (a, b) in f16_losses.iter().zip(&f32_losses) {
-        assert!((a - b).abs() < 0.1 * b.abs(), "f16 {f16_losses:?}, f32 {f32_losses:?}");
-    }
+    assert_near(&f16, &f32, 0.1);
     assert!(op_dtypes(folder.path()).contains("f16"));
 }
 
@@ -267,10 +284,7 @@ fn mixed_precision_follows_the_f32_curve() {
     assert_eq!(mixed.error, None);
     let f32 = train_on_cpu(&[&TINY[..], &["train.steps=8"]].concat());
     assert_eq!(mixed.weights_hash, f32.weights_hash);
-    let (mixed_losses, f32_losses) = (losses(&mixed.steps), losses(&f32.steps));
-    for (a, b) in mixed_losses.iter().zip(&f32_losses) {
-        assert!((a - b).abs() < 0.03 * b.abs(), "mixed {mixed_losses:?}, f32 {f32_losses:?}");
-    }
+    assert_near(&mixed, &f32, 0.03);
     assert!(mixed.steps.iter().all(|step| step.loss_scale == Some(1024.0)));
     assert_eq!(mixed.summary.skipped_steps.get(), Some(&0));
     let dtypes = op_dtypes(folder.path());

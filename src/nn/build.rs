@@ -52,3 +52,45 @@ impl Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Precision;
+    use crate::nn::layers::CLASSES;
+    use burn::tensor::DType;
+
+    /// Keeps what the layers put out.
+    #[derive(Default)]
+    struct Outputs(Vec<(usize, Vec<usize>)>);
+
+    impl LayerScope for Outputs {
+        fn enter(&mut self, layer: usize) {
+            assert_eq!(layer, self.0.len(), "layers come in the order of the list");
+        }
+
+        fn exit(&mut self, layer: usize, output: &[usize], dtype: DType) {
+            assert_eq!(dtype, DType::F32);
+            self.0.push((layer, output.to_vec()));
+        }
+    }
+
+    #[test]
+    fn modules_do_what_their_lists_of_layers_say() {
+        let device = Device::flex();
+        for kind in ["cnn", "mlp"] {
+            let spec = ModelSpec { kind: kind.to_owned(), hidden: 24, layers: 3 };
+            let policy = Policy::of(Precision::F32);
+            let (model, hash) = Model::new(&spec, policy, 1, &device);
+            assert_eq!(hash, Model::new(&spec, policy, 1, &device).1);
+            assert_ne!(hash, Model::new(&spec, policy, 2, &device).1);
+            let list = layers(&spec, 5);
+            assert_eq!(model.num_params() as u64, crate::nn::layers::parameters(&list), "{kind}");
+            let mut outputs = Outputs::default();
+            let logits = model.forward(Tensor::zeros([5, 3, 32, 32], &device), policy.compute, &mut outputs);
+            assert_eq!(logits.dims(), [5, CLASSES]);
+            let expected: Vec<_> = list.iter().map(|layer| layer.output.clone()).enumerate().collect();
+            assert_eq!(outputs.0, expected, "{kind}");
+        }
+    }
+}

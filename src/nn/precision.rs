@@ -70,3 +70,41 @@ impl ModuleVisitor for Unscaler<'_> {
         self.grads.register(param.id, grad);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use burn::nn::LinearConfig;
+    use burn::tensor::Device;
+
+    #[test]
+    fn gradients_are_unscaled_and_an_overflow_is_found() {
+        let device = Device::flex().autodiff();
+        let model = LinearConfig::new(3, 2).init(&device);
+        let loss = model.forward(Tensor::<2>::ones([4, 3], &device)).sum() * 8.0;
+        let mut grads = GradientsParams::from_grads(loss.backward(), &model);
+        let magnitude = unscale(&model, &mut grads, 8.0).unwrap();
+        // d sum / d weight = 4 for each of 6 weights, d sum / d bias = 4 for each of 2.
+        assert_eq!(magnitude.into_scalar::<f32>(), 32.0);
+        let weights = grads.get::<2>(model.weight.id).unwrap();
+        assert!(weights.into_data().iter::<f32>().all(|grad| grad == 4.0));
+
+        for planted in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+            let device = Device::flex();
+            let bad = Tensor::<2>::from_floats([[0.0, 1.0], [planted, 2.0], [3.0, 4.0]], &device);
+            grads.register(model.weight.id, bad);
+            let magnitude = unscale(&model, &mut grads, 8.0).unwrap();
+            assert!(!magnitude.into_scalar::<f32>().is_finite(), "{planted} must be seen");
+        }
+        assert!(unscale(&model, &mut GradientsParams::new(), 8.0).is_none());
+    }
+
+    #[test]
+    fn mixed_keeps_parameters_and_loss_in_32_bits() {
+        let mixed = Policy::of(Precision::Mixed);
+        assert_eq!((mixed.params, mixed.compute, mixed.loss), (FloatDType::F32, FloatDType::F16, FloatDType::F32));
+        assert!(mixed.scaled && mixed.needs_f16() && !Policy::of(Precision::F16).scaled);
+        assert_eq!((mixed.compute_bytes(), Policy::of(Precision::F32).compute_bytes()), (2, 4));
+    }
+}

@@ -91,8 +91,14 @@ impl TrainError {
         let lower = text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let brief = brief(text);
-        if says(&["out of memory", "outofmemory", "out_of_device_memory", "out_of_host_memory", "memory allocation of"])
-        {
+        if says(&[
+            "out of memory",
+            "can't allocate",
+            "outofmemory",
+            "out_of_device_memory",
+            "out_of_host_memory",
+            "memory allocation of",
+        ]) {
             Self::OutOfMemory(brief)
         } else if says(&["device lost", "devicelost", "device_lost", "device is lost", "is poisoned", "parent device"])
         {
@@ -105,9 +111,13 @@ impl TrainError {
 
 /// The lines of an error text that say something to a person, without stack traces, at most 500 characters.
 fn brief(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let kept: Vec<&str> = lines.take_while(|line| !line.to_lowercase().starts_with("backtrace")).take(6).collect();
-    kept.join(" ").chars().take(500).collect()
+    let noise = |line: &str| {
+        let line = line.to_lowercase();
+        line.is_empty() || line == "caused by:" || line == "asked at:" || line.starts_with("no backtrace")
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !noise(line));
+    let kept: Vec<&str> = lines.take_while(|line| !line.to_lowercase().starts_with("backtrace")).collect();
+    kept.join(": ").chars().take(500).collect()
 }
 
 #[cfg(test)]
@@ -118,6 +128,9 @@ mod tests {
     fn texts_of_burn_and_wgpu_are_sorted() {
         let class = |text| TrainError::classify(text, TrainError::Panic);
         assert!(matches!(class("wgpu error: Out of Memory"), TrainError::OutOfMemory(_)));
+        let late = "An error happened during execution\nCaused by:\n  An IO error happened\nCaused by:\n  can't allocate \
+                    buffer of size: 245760000\nNo backtrace available";
+        assert!(matches!(class(late), TrainError::OutOfMemory(brief) if brief.ends_with("size: 245760000")));
         assert!(matches!(class("VK_ERROR_OUT_OF_DEVICE_MEMORY"), TrainError::OutOfMemory(_)));
         assert!(matches!(class("Parent device is lost"), TrainError::DeviceLost(_)));
         assert!(matches!(class("The device is poisoned\nCaused by:\n  fault"), TrainError::DeviceLost(_)));
@@ -130,7 +143,7 @@ mod tests {
         let TrainError::Execution(brief) = TrainError::classify(text, TrainError::Execution) else {
             panic!("misclassified");
         };
-        assert_eq!(brief, "An error happened during execution Caused by: bad shape");
+        assert_eq!(brief, "An error happened during execution: bad shape");
     }
 
     #[test]
