@@ -2,6 +2,7 @@
 
 pub mod bars;
 pub mod context;
+pub mod palette;
 pub mod series;
 pub mod table;
 

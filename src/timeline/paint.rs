@@ -12,6 +12,9 @@ use egui::{Align2, Color32, FontId, Mesh, Painter, Rect, Shape, Stroke, pos2, ve
 /// Items narrower than this carry no text.
 const MIN_TEXT_PX: f32 = 32.0;
 
+/// Height of the line under spans that are searched for, so that dimming is not all that tells them.
+const HIT_LINE: f32 = 3.0;
+
 /// Lanes lower than this carry no text.
 const MIN_TEXT_HEIGHT: f32 = 14.0;
 
@@ -39,7 +42,7 @@ pub struct CanvasColors {
     pub weak_text: Color32,
     /// Around the selected span and over the selected stretch.
     pub selection: Color32,
-    /// Around search hits.
+    /// Under spans that are searched for.
     pub hit: Color32,
     /// Counters.
     pub counter: Color32,
@@ -164,6 +167,9 @@ fn add_spans<'a>(mesh: &mut Mesh, texts: &mut Vec<Text<'a>>, frame: &Frame, row:
         let gap = 1.0 / frame.pixels_per_point;
         let body = if rect.width() >= 4.0 * gap { rect.with_max_x(rect.right() - gap) } else { rect };
         mesh.add_colored_rect(body, fill);
+        if hit && ink.look.hit.is_some() {
+            mesh.add_colored_rect(body.with_min_y(body.bottom() - HIT_LINE), ink.colors.hit);
+        }
         let visible = body.intersect(frame.area);
         if !merged && visible.width() >= MIN_TEXT_PX && row.height >= MIN_TEXT_HEIGHT && texts.len() < MAX_TEXTS {
             texts.push(Text { rect: visible, text: ink.trace.name(span.name), color: text_color_on(fill) });

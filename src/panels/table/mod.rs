@@ -11,6 +11,9 @@ use crate::timeline::marks::{Pointing, paint_triangle};
 use egui::{Align, Layout, RichText, Sense, Ui};
 use std::sync::Arc;
 
+/// Room for the scroll bar.
+const SCROLL_BAR_WIDTH: f32 = 8.0;
+
 /// Text of a cell, with what the pointer tells about it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cell {
@@ -88,7 +91,7 @@ pub struct TableLook<'a, R> {
     pub row_height: f32,
 }
 
-/// Draws the table and returns what the user did. The first column is the row's name.
+/// Draws the table into the space that is left, and returns what the user did. The first column is the row's name.
 pub fn table_ui<R>(
     ui: &mut Ui,
     look: &TableLook<'_, R>,
@@ -98,7 +101,11 @@ pub fn table_ui<R>(
 ) -> Option<TableEvent> {
     let shown = shown_rows(columns, rows, order);
     let mut event = None;
-    let mut builder = egui_extras::TableBuilder::new(ui)
+    // A child of its own, so that the lines between columns end with the table.
+    let rect = ui.available_rect_before_wrap();
+    let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(look.id));
+    ui.shrink_clip_rect(rect);
+    let mut builder = egui_extras::TableBuilder::new(&mut ui)
         .id_salt(look.id)
         .striped(true)
         .resizable(true)
@@ -111,11 +118,14 @@ pub fn table_ui<R>(
             _ => egui_extras::Column::initial(column.width).at_least(40.0).clip(true),
         });
     }
+    // The scroll bar floats over what is at the right edge.
+    builder = builder.column(egui_extras::Column::exact(SCROLL_BAR_WIDTH));
     builder
         .header(look.row_height + 4.0, |mut header| {
             for (idx, column) in columns.iter().enumerate() {
                 header.col(|ui| header_ui(ui, idx, column, order));
             }
+            header.col(|_| ());
         })
         .body(|body| {
             body.rows(look.row_height, shown.len(), |mut table_row| {
@@ -127,6 +137,7 @@ pub fn table_ui<R>(
                     let swatch = if column_idx == 0 { look.swatch.map(|color| color(row)) } else { None };
                     table_row.col(|ui| cell_ui(ui, column.numeric, &(column.cell)(row), swatch));
                 }
+                table_row.col(|_| ());
                 let response = table_row.response();
                 if response.double_clicked() {
                     event = Some(TableEvent::DoubleClicked(idx as usize));
