@@ -1,9 +1,17 @@
 //! The panels of the window, one file each: they read the session and send commands, and change nothing themselves.
 
 pub mod bars;
+pub mod compare;
 pub mod context;
+pub mod flame;
+pub mod kernels;
+pub mod ops;
 pub mod palette;
 pub mod series;
 pub mod table;
+#[cfg(test)]
+pub mod testing;
+pub mod timeline;
+pub mod work_table;
 
 pub use context::{CommandSender, PanelContext};
