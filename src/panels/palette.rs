@@ -3,6 +3,7 @@
 use crate::model::{Phase, category};
 use crate::timeline::paint::CanvasColors;
 use crate::trace::{Span, Trace};
+use crate::ui::Tokens;
 use egui::Color32;
 
 /// Colours that panels need beside those of the widgets.
@@ -21,6 +22,27 @@ pub struct Palette {
 }
 
 impl Palette {
+    /// The colours of a theme.
+    pub fn of(tokens: &Tokens) -> Self {
+        let (ui, canvas) = (&tokens.ui, &tokens.canvas);
+        Self {
+            canvas: CanvasColors {
+                background: canvas.background,
+                stripe: canvas.stripe,
+                grid: canvas.grid,
+                text: ui.text,
+                weak_text: ui.text_weak,
+                selection: ui.accent,
+                hit: canvas.hit,
+                counter: canvas.counter,
+            },
+            phases: Phase::ALL.map(|phase| tokens.phase(phase.id())),
+            names: tokens.names().to_vec(),
+            good: ui.good,
+            bad: ui.bad,
+        }
+    }
+
     /// The colour of a phase.
     pub fn phase(&self, phase: Phase) -> Color32 {
         self.phases.get(phase as usize).copied().unwrap_or(self.canvas.weak_text)
