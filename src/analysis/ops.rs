@@ -237,6 +237,7 @@ fn finish(trace: &Trace, rows: FxHashMap<(NameId, Option<NameId>), Gathered>, so
             let (flops, bytes) =
                 (amount(row.flops, row.with_flops, "work"), amount(row.bytes, row.with_bytes, "traffic"));
             let rate = |amount: &Known<f64>| match amount {
+                Known::Value { value, .. } if *value == 0.0 => Known::unknown("there is no such work in it"),
                 Known::Value { .. } if total_ns <= 0.0 => Known::unknown("the time is zero"),
                 Known::Value { value, .. } => Known::value(value / (total_ns / 1e9), Source::Derived, n),
                 Known::Unknown(reason) => Known::unknown(reason.clone()),
