@@ -207,10 +207,16 @@ pub fn compare(views: &[RunView]) -> Result<Comparison, CompareError> {
         _ => format!("{} runs against “{}”", views.len(), runs[0].title),
     };
     let (op_deltas, op_source) = op_deltas(views);
+    let mut warnings = warnings(views);
+    let config_differences = config_differences(views);
+    warnings.extend(experiment.filter(|e| e.disturbed_blocks > 0).map(|experiment| {
+        format!("{} rounds were disturbed by other programs and had to be kept", experiment.disturbed_blocks)
+    }));
+    warnings.extend(implausible(&runs, &config_differences));
     Ok(Comparison {
         title,
-        config_differences: config_differences(views),
-        warnings: warnings(views),
+        config_differences,
+        warnings,
         op_deltas,
         op_source,
         refused: experiment.map(|experiment| experiment.refused.clone()).unwrap_or_default(),
@@ -433,6 +439,27 @@ fn op_deltas(views: &[RunView]) -> (Vec<OpDelta>, String) {
     (deltas, source)
 }
 
+/// A change of the input pipeline can only gain what the step waited for input: more than that comes from elsewhere.
+fn implausible(runs: &[ComparedRun], differences: &[ConfigDifference]) -> Option<String> {
+    let [baseline, run] = runs else { return None };
+    let pipeline_only = !differences.is_empty() && differences.iter().all(|d| d.key.starts_with("pipeline."));
+    let versus = run.vs_baseline.as_ref()?.as_ref().ok()?;
+    if !pipeline_only || versus.verdict != Verdict::Faster {
+        return None;
+    }
+    let step: f64 = baseline.phases_median_ns.iter().sum();
+    let wait = baseline.phases_median_ns[Phase::InputWait as usize] / step.max(1.0);
+    let gain = 1.0 - versus.ratio;
+    (gain > 2.0 * wait + 0.01).then(|| {
+        format!(
+            "The step got {} shorter, but only {} of it was input wait: most of the difference cannot come from the input \
+             pipeline. Repeat on a quiet machine",
+            crate::model::units::percent(gain),
+            crate::model::units::percent(wait)
+        )
+    })
+}
+
 fn method(interleaved: bool) -> String {
     if interleaved {
         "The runs made blocks of steps in turn, in an order drawn anew each round. Each round gives one ratio of median \
@@ -491,6 +518,18 @@ mod tests {
         };
         assert_eq!(comparison.config_differences, [differs]);
         assert!(comparison.runs[1].same_losses.starts_with("identical"));
+    }
+
+    #[test]
+    fn a_gain_that_the_flip_cannot_have_made_is_named() {
+        // A quarter of the step is input wait: it bounds what the pipeline can gain, with a margin for noise.
+        for (step_ns, named) in [(600_000, false), (800_000, false), (300_000, true)] {
+            let (a, mut b) = (arm(0, "baseline", 1_000_000), arm(1, "+ input pipeline", step_ns));
+            b.0.spec.pipeline.enabled = true;
+            let comparison = compare(&[view(&a), view(&b)]).unwrap();
+            let said = comparison.warnings.iter().any(|warning| warning.contains("input wait"));
+            assert_eq!(said, named, "{step_ns}");
+        }
     }
 
     #[test]

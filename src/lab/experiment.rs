@@ -92,6 +92,7 @@ pub struct Experiment<'a> {
     on: &'a mut dyn FnMut(Progress),
     arms: Vec<(Arm, LiveRun)>,
     repeated: u32,
+    disturbed: u32,
 }
 
 /// Runs a plan to its end. `cancel` stops it after the step in hand; `on` hears everything.
@@ -103,7 +104,7 @@ pub fn run(
     on: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, LabError> {
     let id = format!("{}-{}", plan.kind.id(), jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
-    Experiment { launch, plan, runs_dir, id, cancel, on, arms: Vec::new(), repeated: 0 }.run()
+    Experiment { launch, plan, runs_dir, id, cancel, on, arms: Vec::new(), repeated: 0, disturbed: 0 }.run()
 }
 
 impl Experiment<'_> {
@@ -196,6 +197,10 @@ impl Experiment<'_> {
                     self.mark_disturbed(block);
                     (self.on)(Progress::Repeated { round, others });
                 }
+                Some(others) if others > TAINT_SHARE => {
+                    self.disturbed += 1;
+                    round += 1;
+                }
                 _ => round += 1,
             }
         }
@@ -262,6 +267,7 @@ impl Experiment<'_> {
             let mut manifest = folder.read_manifest()?;
             if let Some(experiment) = manifest.experiment.as_mut() {
                 experiment.repeated_blocks = self.repeated;
+                experiment.disturbed_blocks = self.disturbed;
                 if experiment.arm == 0 {
                     experiment.refused = refused.iter().map(|r| (r.name.clone(), r.reason.clone())).collect();
                 }

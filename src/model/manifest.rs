@@ -194,6 +194,7 @@ pub struct RunSummary {
 /// A run's place in an interleaved experiment; runs with the same id were made block by block in turn, and the `block`
 /// column of their steps pairs them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ExperimentRef {
     /// The experiment.
     pub id: String,
@@ -207,6 +208,8 @@ pub struct ExperimentRef {
     pub refused: Vec<(String, String)>,
     /// Blocks that were repeated because others used the machine.
     pub repeated_blocks: u32,
+    /// Blocks that were disturbed too, but kept, because enough had been repeated already.
+    pub disturbed_blocks: u32,
 }
 
 /// The whole of `run.json`.

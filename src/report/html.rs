@@ -15,7 +15,7 @@ th,td{text-align:right;padding:6px 10px;border-bottom:1px solid var(--grid);vert
 th:first-child,td:first-child,.how{text-align:left}thead th{color:var(--muted);font-weight:600}
 .how{color:var(--muted);font-size:13px}.why{color:var(--muted);font-size:12px;display:block;max-width:18em;margin-left:auto}
 .faster{color:var(--good);font-weight:600}.slower{color:var(--bad);font-weight:600}
-ul{padding-left:20px}figure{margin:0;background:var(--card);border-radius:8px;padding:12px;overflow-x:auto}svg{max-width:100%;height:auto}
+ul{padding-left:20px}figure{margin:0;background:var(--card);border-radius:8px;padding:12px;overflow-x:auto}figure svg{display:block;width:100%;height:auto}
 footer{color:var(--muted);font-size:13px;margin-top:40px}";
 
 fn cells<'a>(tag: &str, cells: impl IntoIterator<Item = &'a str>) -> String {
