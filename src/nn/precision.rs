@@ -7,7 +7,7 @@
 use crate::model::Precision;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{DType, FloatDType, Tensor};
+use burn::tensor::{FloatDType, Tensor};
 
 /// The formats of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +36,6 @@ impl Policy {
     /// Whether the device must compute in 16 bits.
     pub fn needs_f16(&self) -> bool {
         self.compute == FloatDType::F16
-    }
-
-    /// Bytes of an activation.
-    pub fn compute_bytes(&self) -> u64 {
-        DType::from(self.compute).size() as u64
     }
 }
 
@@ -105,6 +100,5 @@ mod tests {
         let mixed = Policy::of(Precision::Mixed);
         assert_eq!((mixed.params, mixed.compute, mixed.loss), (FloatDType::F32, FloatDType::F16, FloatDType::F32));
         assert!(mixed.scaled && mixed.needs_f16() && !Policy::of(Precision::F16).scaled);
-        assert_eq!((mixed.compute_bytes(), Policy::of(Precision::F32).compute_bytes()), (2, 4));
     }
 }

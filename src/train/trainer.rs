@@ -398,7 +398,6 @@ impl Trainer {
 
     fn note_memory(&mut self) {
         if let Some(memory) = self.memory().get() {
-            #[expect(clippy::cast_precision_loss, reason = "memory sizes lie far below 2^53 bytes")]
             self.recorder.counter(name::MEMORY_COUNTER, "bytes", memory.in_use as f64);
             self.peak_bytes = self.peak_bytes.max(Some(memory.reserved));
         }
