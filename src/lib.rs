@@ -7,6 +7,8 @@ pub mod analysis;
 pub mod cli;
 pub mod data;
 pub mod format;
+#[cfg(feature = "train")]
+pub mod kernels;
 pub mod lab;
 pub mod model;
 #[cfg(feature = "train")]
