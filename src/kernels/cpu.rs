@@ -57,7 +57,8 @@ pub(super) fn check_product() -> Result<(), KernelError> {
     let device = Device::flex();
     let product = matrix(&device, 1, m, k).matmul(matrix(&device, 2, k, n));
     let wrong = |detail| KernelError::Wrong { kernel: "Flex matmul".to_owned(), detail };
-    let found: Vec<f32> = product.into_data().to_vec().map_err(|e| wrong(format!("no f32 came back: {e:?}")))?;
+    let data = product.try_into_data().map_err(|e| wrong(format!("nothing came back: {e}")))?;
+    let found: Vec<f32> = data.try_to_vec().map_err(|e| wrong(format!("no f32 came back: {e:?}")))?;
     for (at, got) in found.iter().enumerate() {
         let (r, c) = ((at / n as usize) as u32, (at % n as usize) as u32);
         let terms = (0..k).map(|i| f64::from(value(1, r, i)) * f64::from(value(2, i, c)));
