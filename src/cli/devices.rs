@@ -9,6 +9,9 @@ use crate::session::DeviceEntry;
 /// Runs the command.
 pub fn run(args: &DevicesArgs) -> anyhow::Result<()> {
     let devices = list()?;
+    if args.measure {
+        return measure(args, &devices);
+    }
     if args.json {
         return print_json(&serde_json::json!({ "devices": devices }));
     }
@@ -47,6 +50,22 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Measures every device; the JSON answer carries the list beside the figures.
+#[cfg(feature = "train")]
+fn measure(args: &DevicesArgs, devices: &[DeviceEntry]) -> anyhow::Result<()> {
+    let measured = super::measure::all();
+    if args.json {
+        let ceilings: Vec<serde_json::Value> = measured.iter().map(super::measure::Measured::json).collect();
+        return print_json(&serde_json::json!({ "devices": devices, "ceilings": ceilings }));
+    }
+    super::measure::show(&measured)
+}
+
+#[cfg(not(feature = "train"))]
+fn measure(_: &DevicesArgs, _: &[DeviceEntry]) -> anyhow::Result<()> {
+    anyhow::bail!("this program was built without training (feature `train`)")
 }
 
 #[cfg(feature = "train")]

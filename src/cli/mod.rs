@@ -6,6 +6,8 @@ pub mod devices;
 pub mod experiments;
 pub mod export;
 pub mod inspect;
+#[cfg(feature = "train")]
+pub mod measure;
 pub mod progress;
 pub mod runs;
 pub mod spec;

@@ -11,6 +11,7 @@ pub mod error;
 mod gpu;
 mod gpu_kernels;
 pub mod rate;
+pub mod store;
 pub mod timing;
 
 pub use ceilings::{Ceilings, measure, measure_cpu};
