@@ -1,7 +1,7 @@
 //! Ceilings of the CPU as training uses it: copies by all threads, and matrix products through Burn's Flex backend.
 
 use super::error::KernelError;
-use super::gpu_kernels::{product_flops, value};
+use super::gpu_kernels::{CHECK, compare_product, product_flops, value};
 use super::timing::{Point, Timing, measure_point};
 use crate::model::Source;
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -14,6 +14,8 @@ pub(super) const COPY_MIB: [u64; 4] = [1, 8, 64, 256];
 pub(super) const SIDES: [u32; 3] = [256, 512, 1024];
 /// Pieces a thread's share is cut into, so that a thread that starts late does not hold up the rest.
 const PIECES: usize = 4;
+/// Name of the product in messages.
+const FLEX: &str = "Flex matmul";
 
 /// Copies a buffer of so many MiB with all threads of the pool.
 pub(super) fn measure_copy(mib: u64) -> Result<Point, KernelError> {
@@ -46,29 +48,20 @@ pub(super) fn measure_matmul(side: u32) -> Result<Point, KernelError> {
         for _ in 0..launches {
             std::hint::black_box(a.clone().matmul(b.clone()));
         }
-        device.sync().map_err(|e| KernelError::Refused { kernel: "Flex matmul".to_owned(), message: e.to_string() })?;
+        device.sync().map_err(|e| KernelError::Refused { kernel: FLEX.to_owned(), message: e.to_string() })?;
         Ok(since(began))
     })
 }
 
-/// Compares a product of Flex with one in f64; the bound is that of the graphics kernels, 2·k·2⁻²⁴ · Σ|aᵢ·bᵢ|.
+/// Compares a product of Flex with one in f64, by the same bound as the graphics kernels.
 pub(super) fn check_product() -> Result<(), KernelError> {
-    let (m, k, n) = (67, 45, 130);
+    let (m, k, n) = CHECK;
     let device = Device::flex();
     let product = matrix(&device, 1, m, k).matmul(matrix(&device, 2, k, n));
-    let wrong = |detail| KernelError::Wrong { kernel: "Flex matmul".to_owned(), detail };
+    let wrong = |detail| KernelError::Wrong { kernel: FLEX.to_owned(), detail };
     let data = product.try_into_data().map_err(|e| wrong(format!("nothing came back: {e}")))?;
     let found: Vec<f32> = data.try_to_vec().map_err(|e| wrong(format!("no f32 came back: {e:?}")))?;
-    for (at, got) in found.iter().enumerate() {
-        let (r, c) = ((at / n as usize) as u32, (at % n as usize) as u32);
-        let terms = (0..k).map(|i| f64::from(value(1, r, i)) * f64::from(value(2, i, c)));
-        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-        let bound = 2.0 * f64::from(k) * 2f64.powi(-24) * size;
-        if !((f64::from(*got) - sum).abs() <= bound) {
-            return Err(wrong(format!("element ({r}, {c}) is {got}, not {sum} ± {bound:.1e}")));
-        }
-    }
-    Ok(())
+    compare_product(FLEX, &found, n)
 }
 
 fn matrix(device: &Device, salt: u32, rows: u32, columns: u32) -> Tensor<2> {

@@ -2,6 +2,7 @@
 
 use super::error::KernelError;
 use crate::model::AdapterInfo;
+use crate::record::adapter::describe;
 use std::panic::catch_unwind;
 
 /// An adapter and its description.
@@ -59,29 +60,6 @@ fn rank(device_type: wgpu::DeviceType) -> u8 {
         wgpu::DeviceType::VirtualGpu => 2,
         wgpu::DeviceType::Other => 3,
         wgpu::DeviceType::Cpu => 4,
-    }
-}
-
-fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
-    let (info, features, limits) = (adapter.get_info(), adapter.features(), adapter.limits());
-    let device_type = match info.device_type {
-        wgpu::DeviceType::DiscreteGpu => "discrete GPU",
-        wgpu::DeviceType::IntegratedGpu => "integrated GPU",
-        wgpu::DeviceType::VirtualGpu => "virtual GPU",
-        wgpu::DeviceType::Cpu => "software (CPU)",
-        wgpu::DeviceType::Other => "other",
-    };
-    AdapterInfo {
-        name: info.name,
-        backend: format!("{:?}", info.backend),
-        driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
-        device_type: device_type.to_owned(),
-        software: info.device_type == wgpu::DeviceType::Cpu,
-        f16: features.contains(wgpu::Features::SHADER_F16),
-        timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
-        max_buffer_bytes: u64::from(limits.max_storage_buffer_binding_size).min(limits.max_buffer_size),
-        max_workgroup_invocations: limits.max_compute_invocations_per_workgroup,
-        workgroup_memory_bytes: limits.max_compute_workgroup_storage_size,
     }
 }
 

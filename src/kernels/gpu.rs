@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn too_large_a_buffer_and_a_broken_kernel_are_errors() {
         let Some(gpu) = any_gpu() else { return };
-        assert!(gpu.zeros(u64::MAX / 2 & !3).is_err());
+        assert!(gpu.zeros((u64::MAX / 2) & !3).is_err());
         let error = gpu.kernel("broken", "@compute fn main() {", None, &[], [1, 1, 1]).err().unwrap();
         assert!(matches!(error, KernelError::Refused { .. }), "{error}");
     }

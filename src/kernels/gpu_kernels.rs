@@ -107,32 +107,40 @@ pub(super) fn product_flops(n: u32) -> f64 {
     2.0 * f64::from(n).powi(3)
 }
 
-/// Sizes of the check: none is a multiple of a tile, two are none of 4.
-const CHECK: (u32, u32, u32) = (67, 45, 130);
+/// Sizes of the check, m, k and n: none is a multiple of a tile, two are none of 4.
+pub(super) const CHECK: (u32, u32, u32) = (67, 45, 130);
 
-/// Compares a product with one in f64 on the CPU. Bound for each element: 2·k·2⁻²⁴ · Σ|aᵢ·bᵢ|, twice the classical bound
-/// on the rounding of k multiply-adds in f32 in any order (Higham, section 3.1).
+/// Compares a product with one on the CPU.
 pub(super) fn check_product(gpu: &mut Gpu, how: Matmul) -> Result<(), KernelError> {
     let (m, k, n) = CHECK;
     let product = product(gpu, how, m, k, n)?;
     gpu.run(&product.kernel)?;
     let found = gpu.download(&product.result)?;
-    let name = format!("matmul {}", how.label());
-    for r in 0..m {
-        for c in 0..n {
-            let terms = (0..k).map(|i| f64::from(value(1, r, i)) * f64::from(value(2, i, c)));
-            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-            let bound = 2.0 * f64::from(k) * 2f64.powi(-24) * size;
-            let at = r as usize * product.columns as usize + c as usize;
-            let got = found.get(at).copied().map_or(f64::NAN, f64::from);
-            // A comparison that is not fulfilled by NaN either.
-            if !((got - sum).abs() <= bound) {
-                let detail = format!("element ({r}, {c}) of {m}×{k} · {k}×{n} is {got}, not {sum} ± {bound:.1e}");
-                return Err(KernelError::Wrong { kernel: name, detail });
-            }
+    compare_product(&format!("matmul {}", how.label()), &found, product.columns)
+}
+
+/// Compares a product of the matrices of [`CHECK`], whose rows are `columns` values long, with one in f64. Bound for
+/// each element: 2·k·2⁻²⁴ · Σ|aᵢ·bᵢ|, twice the classical bound on the rounding of k multiply-adds in f32 in any order
+/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+pub(super) fn compare_product(kernel: &str, found: &[f32], columns: u32) -> Result<(), KernelError> {
+    let (m, k, n) = CHECK;
+    for (r, c) in (0..m).flat_map(|r| (0..n).map(move |c| (r, c))) {
+        let terms = (0..k).map(|i| f64::from(value(1, r, i)) * f64::from(value(2, i, c)));
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+        let bound = 2.0 * f64::from(k) * 2f64.powi(-24) * size;
+        let got = found.get(r as usize * columns as usize + c as usize).copied().map_or(f64::NAN, f64::from);
+        if is_off(got, sum, bound) {
+            let detail = format!("element ({r}, {c}) of {m}×{k} · {k}×{n} is {got}, not {sum} ± {bound:.1e}");
+            return Err(KernelError::Wrong { kernel: kernel.to_owned(), detail });
         }
     }
     Ok(())
+}
+
+/// Whether a result is not a number or further from what was expected than the bound.
+fn is_off(got: f64, expected: f64, bound: f64) -> bool {
+    let error = (got - expected).abs();
+    error.is_nan() || error > bound
 }
 
 /// Prepares a copy of so many bytes (a multiple of 16), without its values mattering.
@@ -203,7 +211,7 @@ pub(super) fn check_arithmetic(gpu: &mut Gpu) -> Result<(), KernelError> {
             x
         };
         let sum: f64 = (0..8).map(|i| chain(start + f64::from(i))).sum();
-        if !((f64::from(*got) - sum).abs() <= 1e-4 * sum.abs()) {
+        if is_off(f64::from(*got), sum, 1e-4 * sum.abs()) {
             let detail = format!("value {at} is {got}, not {sum:.6} ± 0.01 %");
             return Err(KernelError::Wrong { kernel: "arithmetic".to_owned(), detail });
         }
@@ -230,6 +238,16 @@ mod tests {
         let mean = values.iter().sum::<f32>() / 1000.0;
         assert!(values.iter().all(|x| x.abs() <= 1.0) && mean.abs() < 0.1, "{mean}");
         assert!(values.iter().any(|x| *x < -0.9) && values.iter().any(|x| *x > 0.9));
+    }
+
+    #[test]
+    fn a_wrong_product_is_found_out() {
+        let (m, _, n) = CHECK;
+        let zeros = vec![0.0; (m * n) as usize];
+        let error = compare_product("x", &zeros, n).unwrap_err();
+        assert!(error.to_string().contains("x computes wrong results: element (0, 0)"), "{error}");
+        assert!(compare_product("x", &[], n).is_err());
+        assert!(is_off(f64::NAN, 0.0, 1.0) && is_off(1.5, 0.0, 1.0) && !is_off(1.0, 0.5, 1.0));
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! This room knows neither the model that is trained nor the window. Everything that touches Burn's young observer API
 //! stays in its submodule `burn`.
 
+#[cfg(feature = "train")]
+pub mod adapter;
 #[cfg(feature = "record")]
 pub mod burn;
 pub mod clock;

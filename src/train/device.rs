@@ -3,6 +3,7 @@
 use super::errors::TrainError;
 use super::thread::guard;
 use crate::model::AdapterInfo;
+use crate::record::adapter::describe;
 use burn::tensor::wgpu::WgpuBackend;
 use burn::tensor::{Device, DeviceKind};
 use parking_lot::Mutex;
@@ -94,33 +95,9 @@ fn probe(api: WgpuBackend, backend: wgpu::Backend, backend_name: &str) -> Vec<Ad
                 wgpu::DeviceType::Other => (DeviceKind::DefaultDevice, 3),
                 wgpu::DeviceType::Cpu => (DeviceKind::Cpu, 4),
             };
-            Adapter { info: describe(adapter, backend_name), api, kind, rank }
+            Adapter { info: describe(adapter), api, kind, rank }
         })
         .collect()
-}
-
-fn describe(adapter: &wgpu::Adapter, backend: &str) -> AdapterInfo {
-    let (info, features, limits) = (adapter.get_info(), adapter.features(), adapter.limits());
-    let software = info.device_type == wgpu::DeviceType::Cpu;
-    let device_type = match info.device_type {
-        wgpu::DeviceType::DiscreteGpu => "discrete GPU",
-        wgpu::DeviceType::IntegratedGpu => "integrated GPU",
-        wgpu::DeviceType::VirtualGpu => "virtual GPU",
-        wgpu::DeviceType::Cpu => "software (CPU)",
-        wgpu::DeviceType::Other => "other",
-    };
-    AdapterInfo {
-        name: info.name,
-        backend: backend.to_owned(),
-        driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
-        device_type: device_type.to_owned(),
-        software,
-        f16: features.contains(wgpu::Features::SHADER_F16),
-        timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
-        max_buffer_bytes: u64::from(limits.max_storage_buffer_binding_size).min(limits.max_buffer_size),
-        max_workgroup_invocations: limits.max_compute_invocations_per_workgroup,
-        workgroup_memory_bytes: limits.max_compute_workgroup_storage_size,
-    }
 }
 
 /// Opens what `train.device` means: `auto` (the best hardware adapter, else the CPU), `cpu` (Flex), `gpu` (the best
