@@ -205,16 +205,21 @@ impl AbResult {
     fn evidence(&self, low: f64, high: f64) -> String {
         let p = if self.p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {:.3}", self.p_value) };
         let digits = if (low - 1.0).abs() < 0.05 && (high - 1.0).abs() < 0.05 { 3 } else { 2 };
-        let blocks = if self.blocks == 1 { "block" } else { "blocks" };
+        let blocks = counted(self.blocks, "block");
         let confidence = (self.confidence * 100.0).floor();
-        let (weaker, count) = if self.interleaved { ("", self.blocks) } else { (", not interleaved", self.blocks) };
-        format!("{confidence:.0} % interval {low:.digits$} to {high:.digits$}, {p}, {count} {blocks}{weaker}")
+        let weaker = if self.interleaved { "" } else { ", not interleaved" };
+        format!("{confidence:.0} % interval {low:.digits$} to {high:.digits$}, {p}, {blocks}{weaker}")
     }
 }
 
 /// A factor with enough digits to differ from one.
 fn times(factor: f64) -> String {
     if (factor - 1.0).abs() < 0.05 { format!("{factor:.3}×") } else { format!("{factor:.2}×") }
+}
+
+/// `1 block`, `8 blocks`.
+pub(super) fn counted(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
 }
 
 fn percent(share: f64) -> String {
@@ -307,15 +312,15 @@ fn notes(result: &AbResult, usable: &[(&BlockPair, f64)]) -> Vec<String> {
     let mut notes = Vec::new();
     if result.blocks < MIN_BLOCKS {
         notes.push(format!(
-            "{} blocks are too few for a verdict: {MIN_BLOCKS} are needed to be wrong in at most 5 % of cases",
-            result.blocks
+            "Too few for a verdict: {}. It takes {MIN_BLOCKS} to be wrong in at most 5 % of cases",
+            counted(result.blocks, "block")
         ));
     }
     if result.tainted > 0 {
-        notes.push(format!("{} blocks are left out because the machine was disturbed", result.tainted));
+        notes.push(format!("Left out because the machine was disturbed: {}", counted(result.tainted, "block")));
     }
     if result.unusable > 0 {
-        notes.push(format!("{} blocks are left out because an arm has no step times", result.unusable));
+        notes.push(format!("Left out because an arm has no step times: {}", counted(result.unusable, "block")));
     }
     for (name, arm) in [("baseline", &result.baseline), ("candidate", &result.candidate)] {
         if arm.is_noisy() {

@@ -143,7 +143,10 @@ fn too_few_tainted_and_unusable_blocks_are_said() {
     let r = judge(&blocks, &AbOptions::default()).unwrap();
     assert_eq!((r.verdict, r.blocks, r.tainted, r.unusable), (Verdict::Undecided, 5, 1, 1));
     assert_eq!(r.confidence, 1.0 - 2.0 / 32.0);
-    assert!(r.notes.iter().any(|n| n.contains("too few")) && r.notes.iter().any(|n| n.contains("disturbed")));
+    assert!(
+        r.notes.iter().any(|n| n.contains("Too few for a verdict: 5 blocks"))
+            && r.notes.iter().any(|n| n.ends_with("disturbed: 1 block"))
+    );
     assert!(r.sentence().contains("93 % interval"), "{}", r.sentence());
     blocks.truncate(0);
     assert_eq!(judge(&blocks, &AbOptions::default()), Err(AbError::NothingToCompare { blocks: 0, tainted: 0 }));

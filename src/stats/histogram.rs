@@ -1,5 +1,6 @@
 //! Distribution of a sample for a chart: equal bins with linear or logarithmic heights, and the cumulative curve.
 
+use super::summary::{percentile_sorted, sorted_finite};
 use serde::{Deserialize, Serialize};
 
 /// Most bins that a histogram gets.
@@ -74,7 +75,7 @@ impl Histogram {
 
 /// Number of bins for ascending values: width 2·IQR/∛n, from 1 to 400.
 fn bins_for(sorted: &[f64]) -> usize {
-    let at = |share| super::summary::percentile_sorted(sorted, share).unwrap_or(0.0);
+    let at = |share| percentile_sorted(sorted, share).unwrap_or(0.0);
     let width = 2.0 * (at(0.75) - at(0.25)) / (sorted.len() as f64).cbrt();
     let range = at(1.0) - at(0.0);
     if width > 0.0 { ((range / width).ceil() as usize).clamp(1, MAX_BINS) } else { 1 }
@@ -99,12 +100,6 @@ pub fn cumulative(values: &[f64]) -> Vec<(f64, f64)> {
         }
     }
     points
-}
-
-fn sorted_finite(values: &[f64]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted
 }
 
 #[cfg(test)]

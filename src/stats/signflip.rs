@@ -35,7 +35,7 @@ impl Interval {
 }
 
 /// Two-sided p-value of the hypothesis that the values are symmetric about zero. Exact up to [`EXACT_LIMIT`] values;
-/// beyond, from [`DRAWS`] seeded draws. 1 for no values.
+/// beyond, from 100,000 seeded draws. 1 for no values.
 pub fn p_value(values: &[f64], seed: u64) -> f64 {
     let observed = values.iter().sum::<f64>().abs();
     // Sums of the same numbers in another order differ by rounding; equal ones must count as equal.

@@ -189,7 +189,8 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-fn sorted_finite(values: &[f64]) -> Vec<f64> {
+/// The finite values, ascending.
+pub(super) fn sorted_finite(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     sorted

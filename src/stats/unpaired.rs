@@ -4,7 +4,7 @@
 //! independent, and the chunks' medians are compared by the exact rank-sum test. What changed between the runs (heat,
 //! load, memory layout) is in no chunk, so a difference counts only where its whole interval lies beyond the margin.
 
-use super::ab::{AbError, AbOptions, AbResult, verdict};
+use super::ab::{AbError, AbOptions, AbResult, Verdict, counted, verdict};
 use super::autocorrelation::correlation_steps;
 use super::power::smallest_effect_unpaired;
 use super::ranksum;
@@ -39,7 +39,7 @@ pub fn judge_unpaired(baseline: &[f64], candidate: &[f64], options: &AbOptions) 
         ci_high: test.interval.high.max(centre).exp(),
         confidence: test.interval.confidence.min(options.confidence),
         p_value: test.p_value,
-        verdict: super::ab::Verdict::Undecided,
+        verdict: Verdict::Undecided,
         mde: noise.and_then(|noise| smallest_effect_unpaired(noise, chunks_a.len(), chunks_b.len())),
         margin: options.margin(),
         noise,
@@ -68,7 +68,8 @@ pub fn judge_unpaired(baseline: &[f64], candidate: &[f64], options: &AbOptions) 
     for (name, given, used) in [("baseline", baseline, &a), ("candidate", candidate, &b)] {
         let dropped = given.len() - used.len();
         if dropped > 0 {
-            result.notes.push(format!("{dropped} steps of the {name} have no positive time and are left out"));
+            let steps = counted(dropped, "step");
+            result.notes.push(format!("Left out of the {name} because they have no positive time: {steps}"));
         }
     }
     Ok(result)
@@ -111,7 +112,6 @@ fn pooled_sd(a: &[f64], b: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::super::ab::Verdict;
     use super::super::testing::normal;
     use super::*;
     use rand::SeedableRng as _;
@@ -174,6 +174,6 @@ mod tests {
         a[3] = -1.0;
         let r = judge_unpaired(&a, &[10.0; 100], &AbOptions::default()).unwrap();
         assert_eq!(r.verdict, Verdict::NoDifference);
-        assert!(r.notes.iter().any(|n| n.starts_with("1 steps of the baseline")));
+        assert!(r.notes.iter().any(|n| n.starts_with("Left out of the baseline") && n.ends_with("1 step")));
     }
 }
