@@ -4,11 +4,16 @@ pub mod active;
 pub mod bars;
 pub mod compare;
 pub mod context;
+pub mod figures;
 pub mod flame;
 pub mod kernels;
+pub mod log;
 pub mod ops;
+pub mod overview;
 pub mod palette;
+pub mod runs;
 pub mod series;
+pub mod setup;
 pub mod table;
 #[cfg(test)]
 pub mod testing;
@@ -17,3 +22,7 @@ pub mod work_table;
 
 pub use active::{compare_ui, flame_ui, kernels_ui, ops_ui, timeline_ui};
 pub use context::{CommandSender, PanelContext};
+pub use log::log_ui;
+pub use overview::overview_ui;
+pub use runs::runs_ui;
+pub use setup::setup_ui;

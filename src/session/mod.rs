@@ -22,6 +22,8 @@ pub use state::{
     WarmUpState,
 };
 
+pub use crate::lab::protocol::WorkerState;
+
 use crate::lab::conductor::Launch;
 use crate::model::Toggle;
 use crossbeam_channel::{Receiver, Sender};
