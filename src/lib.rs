@@ -4,6 +4,8 @@
 //! test holds every `use crate::` against it).
 
 pub mod analysis;
+#[cfg(feature = "app")]
+pub mod app;
 pub mod cli;
 pub mod data;
 pub mod format;

@@ -17,6 +17,11 @@ impl CommandSender {
         self.queue.borrow_mut().push(command);
     }
 
+    /// Whether something was asked for since the last [`Self::take`].
+    pub fn is_waiting(&self) -> bool {
+        !self.queue.borrow().is_empty()
+    }
+
     /// All commands since the last call, the oldest first.
     pub fn take(&self) -> Vec<Command> {
         std::mem::take(&mut self.queue.borrow_mut())

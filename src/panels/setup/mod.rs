@@ -2,7 +2,7 @@
 
 mod device;
 mod fields;
-mod progress;
+pub mod progress;
 mod toggles;
 
 use super::PanelContext;

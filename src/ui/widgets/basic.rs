@@ -73,11 +73,12 @@ pub fn main_button(ui: &mut Ui, tokens: &Tokens, enabled: bool, icon: Icon, word
     named(ui.add_enabled(enabled, button), Role::Button, words)
 }
 
-/// How far something is: a bar when the share is known, moving dots when not, with what is being done and time left.
+/// How far something is: a bar when the share is known, with what is being done and time left.
 pub fn progress(ui: &mut Ui, tokens: &Tokens, what: &str, share: Option<f32>, left_secs: Option<f64>) {
     ui.horizontal(|ui| {
         if share.is_none() {
-            ui.add(egui::Spinner::new().size(size::ICON).color(tokens.ui.accent));
+            // Still, not turning: while something is measured the window draws as rarely as it can.
+            ui.add(icons::CLOCK.image(size::ICON, tokens.ui.accent));
         }
         ui.add(egui::Label::new(what).truncate());
     });
