@@ -6,3 +6,5 @@ mod layers;
 mod record;
 mod run_formats;
 mod train;
+#[cfg(feature = "app")]
+mod ui;

@@ -121,7 +121,7 @@ pub fn toolbar_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
 fn run_choice_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
     let runs = cx.session.open_runs();
     if runs.is_empty() {
-        ui.weak("No run is open");
+        ui.weak("No run in view");
         return;
     }
     let active = cx.session.active();

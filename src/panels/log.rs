@@ -137,7 +137,7 @@ fn table_ui(cx: &PanelContext<'_>, ui: &mut Ui, lines: &[Line<'_>], shown: &[u32
         .auto_shrink([false, false])
         .column(egui_extras::Column::exact(76.0))
         .column(egui_extras::Column::exact(20.0))
-        .column(egui_extras::Column::initial(120.0).at_least(40.0).clip(true).resizable(true))
+        .column(egui_extras::Column::initial(120.0).at_least(40.0).clip(true))
         .column(egui_extras::Column::remainder().clip(true));
     table.body(|body| {
         body.rows(size::ROW - 3.0, shown.len(), |mut row| {

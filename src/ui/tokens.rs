@@ -235,7 +235,7 @@ impl Tokens {
         let line = |color| Stroke::new(1.0, color);
         for (widget, fill, outline, text) in [
             (&mut visuals.widgets.noninteractive, ui.surface, ui.border, ui.text),
-            (&mut visuals.widgets.inactive, ui.raised, ui.raised, ui.text),
+            (&mut visuals.widgets.inactive, ui.raised, ui.border_strong.gamma_multiply(0.6), ui.text),
             (&mut visuals.widgets.hovered, ui.hovered, ui.border_strong, ui.text_strong),
             (&mut visuals.widgets.active, ui.pressed, ui.accent, ui.text_strong),
             (&mut visuals.widgets.open, ui.hovered, ui.border_strong, ui.text_strong),

@@ -56,7 +56,7 @@ impl Curves {
         let tallest = |points: &[[f64; 2]]| points.iter().map(|point| point[1]).fold(0.0, f64::max);
         let steady = tallest(&self.steady_ms);
         let show_cold = self.steady_ms.is_empty() || tallest(&self.cold_ms) <= 4.0 * steady;
-        plot("step time", "ms").show(ui, |plot| {
+        plot(cx, "step time", "ms", Corner::RightBottom).show(ui, |plot| {
             plot.line(Line::new("steady", self.steady_ms.clone()).color(cx.tokens.series(0)).width(1.5));
             if show_cold && !self.cold_ms.is_empty() {
                 plot.points(Points::new("warm-up", self.cold_ms.clone()).color(cx.tokens.ui.warning).radius(2.5));
@@ -80,7 +80,7 @@ impl Curves {
             });
             return;
         }
-        plot("loss", "loss").show(ui, |plot| {
+        plot(cx, "loss", "loss", Corner::RightTop).show(ui, |plot| {
             let color = cx.tokens.series(1);
             plot.line(Line::new("each step", self.loss.clone()).color(color.gamma_multiply(0.45)).width(1.0));
             plot.line(Line::new("mean of 9", self.smooth_loss.clone()).color(color).width(2.0));
@@ -88,14 +88,15 @@ impl Curves {
     }
 }
 
-fn plot<'a>(name: &'a str, unit: &'a str) -> Plot<'a> {
+fn plot<'a>(cx: &PanelContext<'_>, name: &'a str, unit: &'a str, legend: Corner) -> Plot<'a> {
     Plot::new(name)
         .height(HEIGHT)
         .include_y(0.0)
         .allow_scroll(false)
         .allow_drag(false)
         .allow_zoom(false)
-        .legend(Legend::default().follow_insertion_order(true).position(Corner::RightTop))
+        .legend(Legend::default().follow_insertion_order(true).position(legend))
+        .grid_color(cx.tokens.canvas.grid)
         .x_axis_label("step")
         .y_axis_label(unit)
         .y_axis_min_width(34.0)

@@ -6,6 +6,7 @@ mod environment;
 
 use super::PanelContext;
 use super::figures::figure;
+use crate::analysis::breakdown::PhaseShare;
 use crate::analysis::{Breakdown, OpRow};
 use crate::model::{Known, Source, units};
 use crate::panels::bars::{Bar, Part, bars_ui};
@@ -13,7 +14,7 @@ use crate::session::{Command, OpenRun, PanelId};
 use crate::ui::tokens::size;
 use crate::ui::widgets::{Figure, Tone};
 use crate::ui::{Tokens, icons, text, widgets};
-use egui::Ui;
+use egui::{FontId, Ui};
 
 /// Narrowest width that carries two columns, in points.
 const TWO_COLUMNS: f32 = 860.0;
@@ -57,7 +58,7 @@ pub fn overview_ui(cx: &PanelContext<'_>, state: &mut OverviewState, ui: &mut Ui
             card_ui(cx, &mut columns[last], "Loss", |ui| state.curves.loss_ui(cx, ui));
             card_ui(cx, &mut columns[0], "What to try", |ui| advice::advice_ui(cx, ui, run));
             card_ui(cx, &mut columns[last], "Operations that take longest", |ui| top_ops_ui(cx, ui, run));
-            card_ui(cx, &mut columns[last], "Environment", |ui| environment::environment_ui(cx, ui, run));
+            card_ui(cx, &mut columns[0], "Environment", |ui| environment::environment_ui(cx, ui, run));
         });
     });
 }
@@ -224,7 +225,7 @@ fn phases_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
         text::note(ui, "There are no steps to take apart yet");
         return;
     };
-    let part = |share: &crate::analysis::breakdown::PhaseShare| Part {
+    let part = |share: &PhaseShare| Part {
         label: share.phase.label().to_owned(),
         value: share.mean_ns,
         color: cx.tokens.phase(share.phase.id()),
@@ -241,18 +242,31 @@ fn phases_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
     };
     bars_ui(ui, &[bar], units::duration_ns, Tokens::text_on);
     ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 5.0;
+        ui.spacing_mut().item_spacing.x = 12.0;
         for share in breakdown.phases.iter().filter(|share| share.mean_ns > 0.0) {
-            let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), egui::Sense::hover());
-            ui.painter().rect_filled(rect, 2.0, cx.tokens.phase(share.phase.id()));
-            ui.label(share.phase.label());
-            ui.label(text::figure(units::percent(share.share)).size(11.5).color(cx.tokens.ui.text_weak));
-            ui.add_space(6.0);
+            legend_ui(cx, ui, share);
         }
     });
     if !breakdown.steady {
         text::note(ui, "No step is steady yet: these are warm-up steps, which take longer");
     }
+}
+
+/// Swatch, name and share of a phase, kept together where the line is broken.
+fn legend_ui(cx: &PanelContext<'_>, ui: &mut Ui, share: &PhaseShare) {
+    let name =
+        ui.painter().layout_no_wrap(share.phase.label().to_owned(), FontId::proportional(13.0), cx.tokens.ui.text);
+    let figure = units::percent(share.share);
+    let figure = ui.painter().layout_no_wrap(figure, FontId::monospace(11.5), cx.tokens.ui.text_weak);
+    let width = 15.0 + name.size().x + 5.0 + figure.size().x;
+    let (rect, response) = ui.allocate_exact_size(egui::vec2(width, name.size().y), egui::Sense::hover());
+    let swatch = egui::Rect::from_center_size(rect.left_center() + egui::vec2(5.0, 0.0), egui::Vec2::splat(10.0));
+    ui.painter().rect_filled(swatch, 2.0, cx.tokens.phase(share.phase.id()));
+    let figure_left = rect.left() + 20.0 + name.size().x;
+    let middle = |height: f32| rect.center().y - height / 2.0;
+    ui.painter().galley(egui::pos2(rect.left() + 15.0, middle(name.size().y)), name, cx.tokens.ui.text);
+    ui.painter().galley(egui::pos2(figure_left, middle(figure.size().y)), figure, cx.tokens.ui.text_weak);
+    response.on_hover_text(format!("median {}", units::duration_ns(share.median_ns)));
 }
 
 fn top_ops_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
@@ -272,9 +286,11 @@ fn top_ops_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
     for row in top {
         op_ui(cx, ui, row, (row.self_ns / longest) as f32);
     }
-    if ui.button("All operations").clicked() {
-        cx.send(Command::ShowPanel(PanelId::Ops));
-    }
+    ui.horizontal(|ui| {
+        if ui.button("All operations").clicked() {
+            cx.send(Command::ShowPanel(PanelId::Ops));
+        }
+    });
 }
 
 /// One row: a bar behind the name, the figures at the right.

@@ -123,13 +123,13 @@ fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[
         .column(Column::exact(62.0))
         .column(Column::exact(84.0))
         .column(Column::remainder().at_least(120.0).clip(true))
-        .column(Column::initial(120.0).clip(true).resizable(true))
-        .column(Column::initial(120.0).clip(true).resizable(true));
+        .column(Column::initial(122.0).clip(true))
+        .column(Column::initial(122.0).clip(true));
     for width in [78.0, 92.0, 84.0] {
         table = table.column(Column::initial(width).clip(true));
     }
     if wide {
-        table = table.column(Column::initial(110.0).clip(true).resizable(true));
+        table = table.column(Column::initial(110.0).clip(true));
     }
     let table = table.column(Column::exact(62.0));
     table

@@ -1,0 +1,175 @@
+//! The window as a user meets it: the real app in a harness without a display, found by the names that screen readers
+//! read. Pictures are drawn where there is an adapter.
+
+use burnscope::app::App;
+use burnscope::app::headless::{Shot, screenshot};
+use burnscope::app::offscreen::Offscreen;
+use burnscope::session::{Command, PanelId, Session, Settings, Theme};
+use egui::{Key, Modifiers};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn runs_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs")
+}
+
+type Window = Harness<'static, Option<App>>;
+
+/// The app in a window of this size; `run` opens the golden run first.
+fn window(width: f32, height: f32, theme: Theme, run: bool) -> Window {
+    let settings = Settings { theme, runs_dir: runs_dir(), ..Settings::default() };
+    let mut session = Session::new(settings, None);
+    if run {
+        session.apply(Command::RefreshLibrary);
+        session.apply(Command::OpenPath(runs_dir().join("v1")));
+        let until = Instant::now() + Duration::from_secs(30);
+        let ready = |session: &Session| {
+            let derived = session.active().is_some_and(|run| !run.loading && run.derived.advice.is_some());
+            derived && !session.library().is_empty()
+        };
+        while !ready(&session) {
+            assert!(Instant::now() < until, "the golden run was not read: {:?}", session.log());
+            session.poll(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    let mut session = Some(session);
+    let mut harness = Harness::builder().with_size([width, height]).build_ui_state(
+        move |ui, app: &mut Option<App>| {
+            if let Some(session) = session.take() {
+                *app = Some(App::new(session, ui.ctx()));
+            }
+            let app = app.as_mut().unwrap();
+            app.logic(ui.ctx());
+            app.ui(ui);
+        },
+        None,
+    );
+    harness.run_steps(3);
+    harness
+}
+
+fn app(window: &Window) -> &App {
+    window.state().as_ref().unwrap()
+}
+
+fn send(window: &mut Window, command: Command) {
+    app(window).sender().send(command);
+    window.run_steps(4);
+}
+
+#[test]
+fn a_switch_in_setup_changes_the_draft() {
+    let mut window = window(1280.0, 800.0, Theme::Dark, false);
+    assert!(!app(&window).session().draft().spec.pipeline.enabled);
+    window.get_by_role_and_label(egui::accesskit::Role::CheckBox, "Input pipeline").click();
+    window.run_steps(4);
+    assert!(app(&window).session().draft().spec.pipeline.enabled);
+}
+
+#[test]
+fn what_the_cpu_cannot_do_is_refused_with_its_reason() {
+    let mut window = window(1280.0, 1000.0, Theme::Dark, false);
+    send(&mut window, Command::SetDraft { key: "train.device".to_owned(), value: "cpu".to_owned() });
+    window.get_by_label("Not applicable: the CPU backend (Flex) runs each operation at once");
+    window.get_by_role_and_label(egui::accesskit::Role::CheckBox, "Kernel fusion").click();
+    window.run_steps(4);
+    assert!(!app(&window).session().draft().spec.compiler.fusion);
+}
+
+#[test]
+fn the_palette_runs_a_command_by_keys_alone() {
+    let mut window = window(1280.0, 800.0, Theme::Dark, false);
+    assert_eq!(app(&window).front(), PanelId::Overview);
+    window.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    window.run_steps(4);
+    window.event(egui::Event::Text("show kern".to_owned()));
+    window.run_steps(3);
+    window.key_press(Key::Enter);
+    window.run_steps(4);
+    assert_eq!(app(&window).front(), PanelId::Kernels);
+}
+
+#[test]
+fn shortcuts_show_panels_but_not_while_typing() {
+    let mut window = window(1280.0, 800.0, Theme::Dark, true);
+    window.key_press_modifiers(Modifiers::COMMAND, Key::Num2);
+    window.run_steps(4);
+    assert_eq!(app(&window).front(), PanelId::Runs);
+    window.get_by_label("Search runs").focus();
+    window.run_steps(2);
+    window.event(egui::Event::Text("0".to_owned()));
+    window.key_press(Key::Num0);
+    window.run_steps(3);
+    window.get_by_label("No run fits the words above");
+}
+
+#[test]
+fn every_panel_opens_in_both_themes_and_at_the_smallest_size() {
+    for theme in [Theme::Dark, Theme::Light] {
+        for (width, height) in [(1280.0, 800.0), (720.0, 480.0)] {
+            let mut window = window(width, height, theme, true);
+            for panel in PanelId::ALL {
+                send(&mut window, Command::ShowPanel(panel));
+                assert_eq!(app(&window).front(), panel);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_panel_says_why_it_is_empty() {
+    let mut window = window(1280.0, 800.0, Theme::Light, false);
+    for panel in PanelId::ALL {
+        send(&mut window, Command::ShowPanel(panel));
+    }
+    send(&mut window, Command::ShowPanel(PanelId::Overview));
+    window.get_by_label("No run is open");
+    send(&mut window, Command::ShowPanel(PanelId::Runs));
+    window.get_by_label("No runs yet");
+}
+
+#[test]
+fn a_run_is_chosen_for_comparison_and_a_broken_path_is_said() {
+    let mut window = window(1280.0, 800.0, Theme::Dark, true);
+    send(&mut window, Command::ShowPanel(PanelId::Runs));
+    window.get_by_label("Compare Golden run").click();
+    window.run_steps(4);
+    assert!(app(&window).session().compare().baseline.is_some());
+    send(&mut window, Command::OpenPath("/no/such/run".into()));
+    let said = app(&window).session().log().iter().any(|line| line.text.contains("/no/such/run"));
+    assert!(said, "{:?}", app(&window).session().log());
+}
+
+#[test]
+fn a_picture_shows_the_app_in_its_colours() {
+    if let Err(why) = Offscreen::new() {
+        eprintln!("no picture is drawn: {why:#}");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut means = Vec::new();
+    for dark in [true, false] {
+        let out = dir.path().join(format!("{dark}.png"));
+        let runs = vec![runs_dir().join("v1")];
+        screenshot(&Shot { runs, panel: Some(PanelId::Timeline), size: (640, 400), dark, out: out.clone() }).unwrap();
+        let picture = image::open(&out).unwrap().to_rgb8();
+        assert_eq!(picture.dimensions(), (640, 400));
+        let colors: std::collections::HashSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+        assert!(colors.len() > 20, "only {} colours: nothing was drawn", colors.len());
+        let sum: u64 = picture.pixels().map(|pixel| pixel.0.iter().map(|part| u64::from(*part)).sum::<u64>()).sum();
+        means.push(sum / (640 * 400 * 3));
+    }
+    assert!(means[0] < 60 && means[1] > 190, "dark and light: {means:?}");
+}
+
+#[test]
+fn a_picture_of_no_run_is_an_error() {
+    let out = std::env::temp_dir().join("burnscope-no-picture.png");
+    let runs = vec![PathBuf::from("/no/such/run")];
+    let shot = Shot { runs, panel: None, size: (640, 400), dark: true, out: out.clone() };
+    assert!(screenshot(&shot).is_err());
+    assert!(!out.exists());
+}
