@@ -1,11 +1,11 @@
 //! The real window.
 
 use super::App;
-use crate::session::{Command, Session};
+use crate::session::{Command, Level, Session};
 use anyhow::Context as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest time from news of a background thread to the frame that shows it.
 const NEWS_WITHIN: Duration = Duration::from_millis(100);
@@ -20,6 +20,7 @@ const ICON_SVG: &[u8] = include_bytes!("../../assets/icons/app.svg");
 /// # Errors
 /// When there is no display or no way to draw on it.
 pub fn run_window(session: Session) -> anyhow::Result<()> {
+    let began = Instant::now();
     let viewport = egui::ViewportBuilder::default()
         .with_title("Burnscope")
         .with_app_id("burnscope")
@@ -27,7 +28,7 @@ pub fn run_window(session: Session) -> anyhow::Result<()> {
         .with_min_inner_size([720.0, 480.0])
         .with_icon(icon().unwrap_or_default());
     let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
-    eframe::run_native("burnscope", options, Box::new(|cc| Ok(Box::new(Window::new(session, &cc.egui_ctx)))))
+    eframe::run_native("burnscope", options, Box::new(|cc| Ok(Box::new(Window::new(session, &cc.egui_ctx, began)))))
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("the window could not be opened")
 }
@@ -49,17 +50,18 @@ struct Window {
     app: App,
     measuring: Arc<AtomicBool>,
     frames: u64,
+    began: Instant,
 }
 
 impl Window {
-    fn new(mut session: Session, ctx: &egui::Context) -> Self {
+    fn new(mut session: Session, ctx: &egui::Context, began: Instant) -> Self {
         let measuring = Arc::new(AtomicBool::new(false));
         let (waker, slow) = (ctx.clone(), Arc::clone(&measuring));
         session.set_waker(Arc::new(move || {
             let within = if slow.load(Ordering::Relaxed) { NEWS_WITHIN_MEASURING } else { NEWS_WITHIN };
             waker.request_repaint_after(within);
         }));
-        Self { app: App::new(session, ctx), measuring, frames: 0 }
+        Self { app: App::new(session, ctx), measuring, frames: 0, began }
     }
 }
 
@@ -77,6 +79,8 @@ impl eframe::App for Window {
         self.app.ui(ui);
         self.frames += 1;
         if self.frames == 1 {
+            let text = format!("First frame after {} ms", self.began.elapsed().as_millis());
+            self.app.session_mut().log_line(Level::Info, "app", &text);
             ui.ctx().request_repaint();
         }
     }

@@ -56,7 +56,10 @@ impl Curves {
         let tallest = |points: &[[f64; 2]]| points.iter().map(|point| point[1]).fold(0.0, f64::max);
         let steady = tallest(&self.steady_ms);
         let show_cold = self.steady_ms.is_empty() || tallest(&self.cold_ms) <= 4.0 * steady;
-        plot(cx, "step time", "ms", Corner::RightBottom).show(ui, |plot| {
+        let drawn = if show_cold { tallest(&self.cold_ms) } else { 0.0 };
+        // Room above the tallest step for the legend.
+        let top = 1.45 * steady.max(tallest(&self.other_ms)).max(drawn);
+        plot(cx, "step time", "ms").include_y(top).show(ui, |plot| {
             plot.line(Line::new("steady", self.steady_ms.clone()).color(cx.tokens.series(0)).width(1.5));
             if show_cold && !self.cold_ms.is_empty() {
                 plot.points(Points::new("warm-up", self.cold_ms.clone()).color(cx.tokens.ui.warning).radius(2.5));
@@ -80,7 +83,7 @@ impl Curves {
             });
             return;
         }
-        plot(cx, "loss", "loss", Corner::RightTop).show(ui, |plot| {
+        plot(cx, "loss", "loss").show(ui, |plot| {
             let color = cx.tokens.series(1);
             plot.line(Line::new("each step", self.loss.clone()).color(color.gamma_multiply(0.45)).width(1.0));
             plot.line(Line::new("mean of 9", self.smooth_loss.clone()).color(color).width(2.0));
@@ -88,14 +91,14 @@ impl Curves {
     }
 }
 
-fn plot<'a>(cx: &PanelContext<'_>, name: &'a str, unit: &'a str, legend: Corner) -> Plot<'a> {
+fn plot<'a>(cx: &PanelContext<'_>, name: &'a str, unit: &'a str) -> Plot<'a> {
     Plot::new(name)
         .height(HEIGHT)
         .include_y(0.0)
         .allow_scroll(false)
         .allow_drag(false)
         .allow_zoom(false)
-        .legend(Legend::default().follow_insertion_order(true).position(legend))
+        .legend(Legend::default().follow_insertion_order(true).position(Corner::RightTop))
         .grid_color(cx.tokens.canvas.grid)
         .x_axis_label("step")
         .y_axis_label(unit)

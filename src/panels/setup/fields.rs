@@ -28,6 +28,15 @@ pub fn row_ui(cx: &PanelContext<'_>, edits: &mut Edits, ui: &mut Ui, path: &str)
     ui.end_row();
 }
 
+/// What zero means, where it is no number.
+fn zero_word(path: &str) -> Option<&'static str> {
+    match path {
+        "train.steps" | "data.train_limit" | "data.test_limit" => Some("all"),
+        "trace.untraced_every" => Some("never"),
+        _ => None,
+    }
+}
+
 fn set(cx: &PanelContext<'_>, key: &KeyInfo, value: impl ToString) {
     cx.send(Command::SetDraft { key: key.path.to_owned(), value: value.to_string() });
 }
@@ -45,7 +54,14 @@ fn field_ui(cx: &PanelContext<'_>, edits: &mut Edits, ui: &mut Ui, key: &'static
             let mut number: i64 = value.parse().unwrap_or(low);
             // Dragging moves slowly among small numbers and quickly among large ones.
             let speed = (number.unsigned_abs() as f64 / 100.0).max(0.1);
-            let field = DragValue::new(&mut number).range(low..=high).speed(speed).update_while_editing(false);
+            let mut field = DragValue::new(&mut number).range(low..=high).speed(speed).update_while_editing(false);
+            if let Some(word) = zero_word(key.path) {
+                field = field
+                    .custom_formatter(
+                        move |number, _| if number == 0.0 { word.to_owned() } else { format!("{number:.0}") },
+                    )
+                    .custom_parser(move |text| if text.trim() == word { Some(0.0) } else { text.trim().parse().ok() });
+            }
             let response = ui.add_sized([90.0, ui.spacing().interact_size.y], field);
             let enabled = response.enabled();
             response.widget_info(|| egui::WidgetInfo {
