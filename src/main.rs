@@ -34,6 +34,9 @@ fn worker() -> ExitCode {
 
 /// Opens the window; with no display, says so and runs the ladder headless.
 fn window_or_ladder(args: &Cli) -> anyhow::Result<()> {
+    if let Some(missing) = args.open.iter().find(|path| !path.exists()) {
+        return Err(cli::UsageError(cli::args::neither_command_nor_file(&missing.to_string_lossy())).into());
+    }
     match display_missing() {
         None => window(args),
         Some(why) if args.open.is_empty() => {

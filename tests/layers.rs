@@ -41,7 +41,11 @@ const TABLE: &[(&str, &[&str])] = &[
 ];
 
 /// Edges outside the table, each with its reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "record",
+    "trace",
+    "a test inside the room reads back what the recorder wrote, which needs a trace to read into",
+)];
 
 fn rust_files(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {

@@ -220,6 +220,19 @@ pub struct ScreenshotArgs {
     pub out: PathBuf,
 }
 
+/// What to say of a word that is neither a command nor a file, with the command that was most likely meant.
+pub fn neither_command_nor_file(word: &str) -> String {
+    use clap::CommandFactory as _;
+    let command = Cli::command();
+    let near = command
+        .get_subcommands()
+        .map(|sub| (strsim::damerau_levenshtein(sub.get_name(), word), sub.get_name().to_owned()))
+        .filter(|(distance, _)| *distance <= 2)
+        .min();
+    let hint = near.map_or_else(|| "see burnscope --help".to_owned(), |(_, name)| format!("did you mean `{name}`?"));
+    format!("`{word}` is neither a command nor a file or folder; {hint}")
+}
+
 /// `1280x800` → (1280, 800).
 fn parse_size(text: &str) -> Result<(u32, u32), String> {
     let bad = || format!("`{text}` is not a size; write it as 1280x800, from 200 to 8192 each way");
@@ -236,6 +249,12 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistyped_command_is_recognised() {
+        assert!(neither_command_nor_file("trian").contains("did you mean `train`?"));
+        assert!(neither_command_nor_file("zzzzzz").contains("--help"));
     }
 
     #[test]
