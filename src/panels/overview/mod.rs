@@ -90,7 +90,7 @@ fn no_run_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
 }
 
 fn no_steps_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
-    let spans = run.trace.tracks().iter().map(|track| track.span_count() as u64).sum::<u64>();
+    let spans = run.trace.tracks().iter().map(|track| track.span_count()).sum::<u64>();
     let (title, reason) = if run.live {
         (
             "No steps yet",

@@ -45,20 +45,18 @@ fn running_buttons_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
     ui.horizontal(|ui| {
         let width = (ui.available_width() - 8.0) / 2.0;
         let size = egui::vec2(width, 34.0);
-        match training.map(|training| training.state) {
-            Some(WorkerState::Paused) => {
-                if ui.add(egui::Button::image_and_text(icons::PLAY.small(ui), "Resume").min_size(size)).clicked() {
-                    cx.send(Command::Resume);
-                }
+        let state = training.map(|training| training.state);
+        if state == Some(WorkerState::Paused) {
+            let resume = egui::Button::image_and_text(icons::PLAY.small(ui), "Resume").min_size(size);
+            if ui.add(resume).on_hover_text("Go on").clicked() {
+                cx.send(Command::Resume);
             }
-            Some(state) => {
-                let can = state == WorkerState::Running && !stopping;
-                let pause = egui::Button::image_and_text(icons::PAUSE.small(ui), "Pause").min_size(size);
-                if ui.add_enabled(can, pause).on_hover_text("Hold after the step in hand").clicked() {
-                    cx.send(Command::Pause);
-                }
+        } else if let Some(state) = state {
+            let can = state == WorkerState::Running && !stopping;
+            let pause = egui::Button::image_and_text(icons::PAUSE.small(ui), "Pause").min_size(size);
+            if ui.add_enabled(can, pause).on_hover_text("Hold after the step in hand").clicked() {
+                cx.send(Command::Pause);
             }
-            None => {}
         }
         let words = if stopping { "Stopping…" } else { "Stop" };
         let stop = egui::Button::image_and_text(icons::STOP.small(ui), words).min_size(size);
