@@ -144,6 +144,19 @@ fn a_run_is_chosen_for_comparison_and_a_broken_path_is_said() {
 }
 
 #[test]
+fn messages_go_by_themselves_even_when_frames_are_rare() {
+    let mut window = window(1280.0, 800.0, Theme::Dark, false);
+    send(&mut window, Command::UndoDelete);
+    let count = |window: &Window| window.query_all_by_label("Close message").count();
+    assert_eq!(count(&window), 1, "what could not be done was not said");
+    window.input_mut().time = Some(1e6);
+    window.run_steps(2);
+    window.input_mut().time = Some(1e6 + 60.0);
+    window.run_steps(2);
+    assert_eq!(count(&window), 0);
+}
+
+#[test]
 fn a_picture_shows_the_app_in_its_colours() {
     if let Err(why) = Offscreen::new() {
         eprintln!("no picture is drawn: {why:#}");

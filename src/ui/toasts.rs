@@ -76,11 +76,12 @@ pub struct Toasts<T> {
     history: VecDeque<Toast<T>>,
     next_key: u64,
     unread: usize,
+    drawn_at: Option<f64>,
 }
 
 impl<T> Default for Toasts<T> {
     fn default() -> Self {
-        Self { shown: VecDeque::new(), history: VecDeque::new(), next_key: 0, unread: 0 }
+        Self { shown: VecDeque::new(), history: VecDeque::new(), next_key: 0, unread: 0, drawn_at: None }
     }
 }
 
@@ -128,6 +129,7 @@ impl<T: Clone> Toasts<T> {
     /// the window's lower edge, in points.
     pub fn ui(&mut self, ctx: &egui::Context, tokens: &Tokens, above: f32) -> Option<T> {
         if self.shown.is_empty() {
+            self.drawn_at = None;
             return None;
         }
         let mut pressed = None;
@@ -149,14 +151,17 @@ impl<T: Clone> Toasts<T> {
             }
         });
         // Time stands still while the pointer is on a message, so that it can be read to its end.
+        let now = ctx.input(|input| input.time);
+        let passed = self.drawn_at.map_or(0.0, |before| (now - before).max(0.0));
+        self.drawn_at = Some(now);
         if !response.response.contains_pointer() {
-            self.pass(f64::from(ctx.input(|input| input.stable_dt.min(0.5))));
+            self.pass(passed);
         }
         self.shown.retain(|toast| Some(toast.key) != closed);
         if let Some(next) = self.shown.iter().map(|toast| toast.left_secs).min_by(f64::total_cmp)
             && next.is_finite()
         {
-            ctx.request_repaint_after_secs(next.clamp(0.05, 0.5) as f32);
+            ctx.request_repaint_after_secs(next.max(0.05) as f32);
         }
         pressed
     }

@@ -68,7 +68,8 @@ fn card_ui(cx: &PanelContext<'_>, ui: &mut Ui, title: &str, content: impl FnOnce
         ui.set_width(ui.available_width());
         ui.label(text::group(title, cx.tokens.ui.text_strong));
         ui.add_space(2.0);
-        content(ui);
+        // Columns are justified, which would stretch sentences over the line.
+        ui.with_layout(egui::Layout::top_down(egui::Align::Min), content);
     });
     ui.add_space(size::GAP);
 }

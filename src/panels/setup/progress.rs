@@ -140,6 +140,6 @@ fn experiment_ui(cx: &PanelContext<'_>, ui: &mut Ui, experiment: &ExperimentStat
         widgets::value_row(ui, cx.tokens, name, &widgets::Figure::new(words, "Median of the steady steps so far"));
     }
     for refused in &experiment.refused {
-        widgets::value_row(ui, cx.tokens, &refused.name, &widgets::Figure::Missing(refused.reason.clone()));
+        widgets::value_row(ui, cx.tokens, &refused.name, &widgets::Figure::new("left out", &refused.reason));
     }
 }
