@@ -268,6 +268,9 @@ fn check_ops(trace: &Trace) {
     for gradient in [find("[32, 16] [16, 8]", "[32, 8]", "backward"), find("[16, 8] [8, 32]", "[16, 32]", "backward")] {
         assert_eq!(trace.arg_text(&gradient, arg::LAYER), Some("dense2"), "found by its weight or input");
     }
+    let masked =
+        ops.iter().find(|op| trace.name(op.name) == "mask_fill" && trace.arg_text(op, arg::PHASE) == Some("backward"));
+    assert_eq!(trace.arg_text(masked.unwrap(), arg::LAYER), Some("relu1"), "found by what the layer made");
     let phases: std::collections::BTreeSet<_> = ops.iter().filter_map(|op| trace.arg_text(op, arg::PHASE)).collect();
     for phase in ["forward", "loss", "backward", "optimizer"] {
         assert!(phases.contains(phase), "{phases:?}");
@@ -289,6 +292,7 @@ fn check_kernels(trace: &Trace) {
         assert_eq!(trace.arg_int(kernel, arg::STEP), Some(SAMPLED as i64));
         assert!(trace.arg_text(kernel, arg::FULL_NAME).unwrap().contains(trace.name(kernel.name)));
         assert!(trace.arg_text(kernel, arg::OPS).is_some());
+        assert_eq!(trace.arg_text(kernel, arg::DTYPE), Some("f32"));
         let slack = trace.arg_int(kernel, arg::CLOCK_ERROR).unwrap_or(0) + 1_000_000;
         assert!(kernel.start_ns >= step.start_ns - slack && kernel.end_ns() <= next.start_ns + slack);
     }

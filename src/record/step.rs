@@ -69,7 +69,6 @@ impl StepScope {
     pub(crate) fn begin(recorder: Recorder, step: u64, epoch: u32, sampled: bool, traced: bool) -> Self {
         let level = recorder.level().filter(|_| recorder.is_recording());
         let traced = traced && level >= Some(TraceLevel::L1);
-        let sampled = traced && sampled && level >= Some(TraceLevel::L2);
         let mut flags = StepFlags::default();
         let mut hook = None;
         let mut before = Counts::default();
@@ -81,6 +80,8 @@ impl StepScope {
         if traced {
             flags.insert(StepFlags::TRACED);
         }
+        // Without anyone who could time kernels (on the CPU backend, say), the step is an ordinary one.
+        let sampled = traced && sampled && level >= Some(TraceLevel::L2) && hook.is_some();
         if sampled {
             flags.insert(StepFlags::SAMPLED);
         }

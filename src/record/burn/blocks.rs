@@ -181,21 +181,25 @@ fn layer_of(op: &OperationIr, context: Option<&Context>, contexts: &mut Contexts
     let owners = contexts.owners();
     match (&context.layer, context.phase) {
         (Some(layer), Some(Phase::Forward)) => {
-            match op {
-                OperationIr::Activation(_) => op.outputs().for_each(|t| owners.uses(t.id.value(), layer)),
-                _ if is_product(op) => op.inputs().for_each(|t| owners.uses(t.id.value(), layer)),
-                _ => {}
+            if is_product(op) {
+                op.inputs().for_each(|t| owners.given.add(t.id.value(), layer));
+            } else {
+                op.outputs().for_each(|t| owners.made.add(t.id.value(), layer));
             }
             Some(Arc::clone(layer))
         }
         (None, Some(Phase::Backward)) => {
             let view = is_view(op);
-            if !view && !is_product(op) && !matches!(op, OperationIr::Activation(_)) {
-                return None;
-            }
-            let layer = op.inputs().find_map(|t| owners.of(t.id.value()).cloned())?;
-            if view {
-                op.outputs().for_each(|t| owners.uses(t.id.value(), &layer));
+            let known = if view || is_product(op) { &owners.given } else { &owners.made };
+            let layer = op.inputs().find_map(|t| known.of(t.id.value()).cloned())?;
+            // A view of the layer's tensor is the layer's, and so is a mask made from one. A gradient is not: it goes on to
+            // the layer before.
+            for out in op.outputs() {
+                if view {
+                    owners.given.add(out.id.value(), &layer);
+                } else if out.dtype.is_bool() {
+                    owners.made.add(out.id.value(), &layer);
+                }
             }
             Some(layer)
         }
@@ -281,8 +285,7 @@ fn end(shared: &Shared, mut running: Running) {
         running.push_work(&mut args);
         args.push((arg::LAUNCHES, int(running.launches.len() as u64)));
         if !running.launches.is_empty() {
-            let names: Vec<&str> = running.launches.iter().map(|kernel| short_name(kernel)).collect();
-            args.push((arg::KERNELS, Value::Text(names.join(", "))));
+            args.push((arg::KERNELS, Value::Text(kernel_names(&running.launches))));
         }
         Record {
             lane: Lane::Named(name::OPS.into()),
@@ -308,7 +311,23 @@ impl Running {
             Joint::One(layer) => args.push((arg::LAYER, Value::Shared(Arc::clone(layer)))),
             Joint::Mixed => args.push((arg::LAYER, Value::Str(MIXED))),
         }
+        args.extend(self.dtype().map(|dtype| (arg::DTYPE, dtype)));
         args
+    }
+
+    /// Element types of the operations' results, `f32` or `f16+f32`; masks do not count unless there is nothing else.
+    fn dtype(&self) -> Option<Value> {
+        let mut all: Vec<&Arc<str>> = self.ops.iter().map(|op| &op.info.dtype).collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.iter().any(|dtype| !dtype.starts_with("bool")) {
+            all.retain(|dtype| !dtype.starts_with("bool"));
+        }
+        match all.as_slice() {
+            [] => None,
+            [one] => Some(Value::Shared(Arc::clone(one))),
+            several => Some(Value::Text(several.iter().map(|dtype| &***dtype).collect::<Vec<_>>().join("+"))),
+        }
     }
 
     /// Arguments of one operation of a fused block.
@@ -318,6 +337,7 @@ impl Running {
         args.extend(op.phase.map(|phase| (arg::PHASE, Value::Str(phase.id()))));
         args.extend(op.layer.as_ref().map(|layer| (arg::LAYER, Value::Shared(Arc::clone(layer)))));
         push_shapes(&op.info, &mut args);
+        args.push((arg::DTYPE, Value::Shared(Arc::clone(&op.info.dtype))));
         args.extend(op.info.work.flops.map(|flops| (arg::FLOPS, int(flops))));
         args.push((arg::SOURCE, Value::Str("time belongs to the fused block")));
         args
@@ -354,7 +374,22 @@ impl Running {
 fn push_shapes(op: &OpInfo, args: &mut Args) {
     args.push((arg::SHAPES_IN, Value::Shared(Arc::clone(&op.shapes_in))));
     args.push((arg::SHAPES_OUT, Value::Shared(Arc::clone(&op.shapes_out))));
-    args.push((arg::DTYPE, Value::Shared(Arc::clone(&op.dtype))));
+}
+
+/// Names of kernels in the order of their first launch, `A, B ×3`.
+fn kernel_names(launches: &[&'static str]) -> String {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for name in launches.iter().map(|kernel| short_name(kernel)) {
+        match counted.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((name, 1)),
+        }
+    }
+    let texts = counted.into_iter().map(|(name, times)| match times {
+        1 => name.to_owned(),
+        _ => format!("{name} ×{times}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// The last part of a kernel's type path, without its type parameters.
@@ -409,4 +444,30 @@ fn with_last(kernel: &'static str, set: impl FnOnce(&mut Kernel)) {
             set(last);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_named_by_their_last_part() {
+        assert_eq!(short_name("a::b::Conv<x::F32, y::Z>"), "Conv");
+        assert_eq!(kernel_names(&["a::Copy", "b::Conv<f32>", "a::Copy", "a::Copy"]), "Copy ×3, Conv");
+        assert_eq!(kernel_names(&[]), "");
+    }
+
+    #[test]
+    fn a_block_has_a_phase_only_if_its_operations_agree() {
+        let mut phase = Joint::None;
+        phase.add(None);
+        assert_eq!(phase, Joint::None);
+        phase.add(Some(Phase::Loss));
+        phase.add(None);
+        phase.add(Some(Phase::Loss));
+        assert_eq!(phase, Joint::One(Phase::Loss));
+        phase.add(Some(Phase::Backward));
+        phase.add(Some(Phase::Loss));
+        assert_eq!(phase, Joint::Mixed);
+    }
 }

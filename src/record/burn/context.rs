@@ -66,25 +66,32 @@ impl Contexts {
     }
 }
 
-/// Layers by the tensors that they use in the forward pass. A backward operation that is given the same tensor (the
-/// layer's weight, input or result) belongs to that layer; a tensor that several layers use proves nothing.
+/// Layers by the tensors of their forward pass. A backward operation that is given the same tensor belongs to that layer;
+/// a tensor of several layers proves nothing.
 #[derive(Debug, Default)]
 pub struct Owners {
-    by_tensor: FxHashMap<u64, Option<Arc<str>>>,
+    /// By what their weighted operations are given: inputs and weights. Backward products are given the same.
+    pub given: Owned,
+    /// By what their other operations made: results of activations. Their backward operations are given those.
+    pub made: Owned,
 }
 
-impl Owners {
-    /// The layer uses the tensor.
-    pub fn uses(&mut self, tensor: u64, layer: &Arc<str>) {
-        let owner = self.by_tensor.entry(tensor).or_insert_with(|| Some(Arc::clone(layer)));
+/// Layers by tensor.
+#[derive(Debug, Default)]
+pub struct Owned(FxHashMap<u64, Option<Arc<str>>>);
+
+impl Owned {
+    /// The tensor is the layer's.
+    pub fn add(&mut self, tensor: u64, layer: &Arc<str>) {
+        let owner = self.0.entry(tensor).or_insert_with(|| Some(Arc::clone(layer)));
         if owner.as_ref().is_some_and(|known| known != layer) {
             *owner = None;
         }
     }
 
-    /// The only layer that uses the tensor.
+    /// The only layer that the tensor belongs to.
     pub fn of(&self, tensor: u64) -> Option<&Arc<str>> {
-        self.by_tensor.get(&tensor)?.as_ref()
+        self.0.get(&tensor)?.as_ref()
     }
 }
 
@@ -124,12 +131,12 @@ mod tests {
 
     #[test]
     fn a_tensor_of_two_layers_proves_nothing() {
-        let mut owners = Owners::default();
+        let mut owners = Owned::default();
         let (a, b): (Arc<str>, Arc<str>) = ("conv1".into(), "conv2".into());
-        owners.uses(1, &a);
-        owners.uses(1, &a);
-        owners.uses(2, &a);
-        owners.uses(2, &b);
+        owners.add(1, &a);
+        owners.add(1, &a);
+        owners.add(2, &a);
+        owners.add(2, &b);
         assert_eq!((owners.of(1), owners.of(2), owners.of(3)), (Some(&a), None, None));
     }
 }

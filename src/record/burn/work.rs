@@ -73,6 +73,8 @@ fn flops(name: &str, inputs: &[Size], outputs: &[Size], window: Option<u64>) -> 
         "linear_bias_backward" => Some(input),
         "avg_pool1d" | "avg_pool2d" => Some(out.saturating_mul(window?)),
         "avg_pool1d_backward" | "avg_pool2d_backward" => Some(input_at(1)?.elements().saturating_mul(window?)),
+        // Each gradient is added to the place that its maximum came from.
+        "max_pool1d_with_indices_backward" | "max_pool2d_with_indices_backward" => Some(input_at(1)?.elements()),
         // Maximum, difference, exponential, sum, and division or logarithm.
         "softmax" | "log_softmax" | "softmin" => Some(out.saturating_mul(5)),
         _ if reduces(name) => Some(input),
@@ -83,7 +85,22 @@ fn flops(name: &str, inputs: &[Size], outputs: &[Size], window: Option<u64>) -> 
 }
 
 fn bytes(name: &str, inputs: &[Size], outputs: &[Size]) -> Option<u64> {
-    let sum = |sizes: &[Size]| sizes.iter().fold(0u64, |all, size| all.saturating_add(size.bytes()));
+    match (name, inputs) {
+        // Backward operations are given more than they read: the shapes of what they do not need.
+        ("conv1d_x_backward" | "conv2d_x_backward" | "conv3d_x_backward", [_, read @ ..])
+        | ("max_pool1d_with_indices_backward" | "max_pool2d_with_indices_backward", [_, read @ ..])
+        | ("avg_pool1d_backward" | "avg_pool2d_backward", [_, read @ ..])
+        | ("conv1d_bias_backward" | "conv2d_bias_backward" | "conv3d_bias_backward", [_, _, read @ ..]) => {
+            Some(sum(read).saturating_add(sum(outputs)))
+        }
+        ("conv1d_weight_backward" | "conv2d_weight_backward" | "conv3d_weight_backward", [x, _, grad]) => {
+            Some(sum(&[*x, *grad]).saturating_add(sum(outputs)))
+        }
+        _ => plain_bytes(name, inputs, outputs),
+    }
+}
+
+fn plain_bytes(name: &str, inputs: &[Size], outputs: &[Size]) -> Option<u64> {
     match name {
         "reshape" | "swap_dims" | "permute" | "expand" | "drop" | "empty" => Some(0),
         // Only what is picked is read; the last input tells which.
@@ -93,6 +110,10 @@ fn bytes(name: &str, inputs: &[Size], outputs: &[Size]) -> Option<u64> {
         }
         _ => Some(sum(inputs).saturating_add(sum(outputs))),
     }
+}
+
+fn sum(sizes: &[Size]) -> u64 {
+    sizes.iter().fold(0, |all, size| all.saturating_add(size.bytes()))
 }
 
 fn mul_add(times: u64, each: u64) -> u64 {
@@ -161,7 +182,14 @@ mod tests {
         assert_eq!(with_bias.bytes, Some(4 * (128 * 3 * 1024 + 32 * 27 + 32 + outs)));
         assert_eq!(of("conv2d_x_backward", &[x, weight, out], &[x], None).flops, Some(2 * outs * 27));
         assert_eq!(of("conv2d_weight_backward", &[x, weight, out], &[weight], None).flops, Some(2 * outs * 27));
-        assert_eq!(of("conv2d_bias_backward", &[x, bias, out], &[bias], None).flops, Some(outs));
+        let bias_backward = of("conv2d_bias_backward", &[x, bias, out], &[bias], None);
+        assert_eq!(
+            bias_backward,
+            Work { flops: Some(outs), bytes: Some(4 * (outs + 32)) },
+            "only the gradient is read"
+        );
+        let weight_backward = of("conv2d_weight_backward", &[x, weight, out], &[weight], None);
+        assert_eq!(weight_backward.bytes, Some(4 * (128 * 3 * 1024 + outs + 32 * 27)), "the weight itself is not read");
     }
 
     #[test]
