@@ -270,7 +270,7 @@ fn check_ops(trace: &Trace) {
     }
     let masked =
         ops.iter().find(|op| trace.name(op.name) == "mask_fill" && trace.arg_text(op, arg::PHASE) == Some("backward"));
-    assert_eq!(trace.arg_text(masked.unwrap(), arg::LAYER), Some("relu1"), "found by what the layer made");
+    assert_eq!(trace.arg_text(masked.unwrap(), arg::LAYER), Some("relu1"), "found by the mask of its input");
     let phases: std::collections::BTreeSet<_> = ops.iter().filter_map(|op| trace.arg_text(op, arg::PHASE)).collect();
     for phase in ["forward", "loss", "backward", "optimizer"] {
         assert!(phases.contains(phase), "{phases:?}");

@@ -183,23 +183,29 @@ fn layer_of(op: &OperationIr, context: Option<&Context>, contexts: &mut Contexts
         (Some(layer), Some(Phase::Forward)) => {
             if is_product(op) {
                 op.inputs().for_each(|t| owners.given.add(t.id.value(), layer));
-            } else {
-                op.outputs().for_each(|t| owners.made.add(t.id.value(), layer));
+            } else if !is_view(op) {
+                op.inputs().for_each(|t| owners.masked.add(t.id.value(), layer));
             }
             Some(Arc::clone(layer))
         }
         (None, Some(Phase::Backward)) => {
             let view = is_view(op);
-            let known = if view || is_product(op) { &owners.given } else { &owners.made };
-            let layer = op.inputs().find_map(|t| known.of(t.id.value()).cloned())?;
-            // A view of the layer's tensor is the layer's, and so is a mask made from one. A gradient is not: it goes on to
-            // the layer before.
-            for out in op.outputs() {
+            if view || is_product(op) {
+                let layer = op.inputs().find_map(|t| owners.given.of(t.id.value()).cloned())?;
                 if view {
-                    owners.given.add(out.id.value(), &layer);
-                } else if out.dtype.is_bool() {
-                    owners.made.add(out.id.value(), &layer);
+                    op.outputs().for_each(|out| owners.given.add(out.id.value(), &layer));
                 }
+                return Some(layer);
+            }
+            // A mask is made of the activation's input; what is masked is found by the mask alone, for a gradient is no
+            // layer's own.
+            let mask = op.outputs().find(|out| out.dtype.is_bool());
+            let layer = op
+                .inputs()
+                .filter(|t| mask.is_some() || t.dtype.is_bool())
+                .find_map(|t| owners.masked.of(t.id.value()).cloned())?;
+            if let Some(mask) = mask {
+                owners.masked.add(mask.id.value(), &layer);
             }
             Some(layer)
         }

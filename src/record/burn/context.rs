@@ -72,8 +72,9 @@ impl Contexts {
 pub struct Owners {
     /// By what their weighted operations are given: inputs and weights. Backward products are given the same.
     pub given: Owned,
-    /// By what their other operations made: results of activations. Their backward operations are given those.
-    pub made: Owned,
+    /// By what their other operations are given, and by masks made of it in the backward pass: the gradient of an
+    /// activation such as ReLU is masked by a comparison of the activation's input.
+    pub masked: Owned,
 }
 
 /// Layers by tensor.
