@@ -144,7 +144,7 @@ impl PathDialog {
         }
         let enter = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         if !suggestions.is_empty() && matches!(self.purpose, Purpose::Open { .. }) {
-            egui::ScrollArea::vertical().max_height(120.0).show(ui, |ui| {
+            egui::ScrollArea::vertical().max_height(120.0).auto_shrink([false, true]).show(ui, |ui| {
                 for suggestion in &suggestions {
                     let words = egui::RichText::new(suggestion).monospace().color(tokens.ui.text_weak);
                     if ui.add(egui::Button::new(words).frame(false).truncate()).clicked() {
