@@ -22,7 +22,8 @@ pub fn per_step(trace: &Trace, is_cold: impl Fn(i64) -> bool) -> StepCounts {
     let (op, block) = (trace.find_name(category::OP), trace.find_name(category::BLOCK));
     let mut steps: BTreeMap<i64, (f64, f64, f64)> = BTreeMap::new();
     for track in trace.tracks().iter().filter(|track| track.kind == TrackKind::Ops) {
-        for span in track.lanes().iter().flat_map(|lane| lane.iter()) {
+        // The operations of a fused block are moments at its start: only the block has a time.
+        for span in track.lanes().iter().chain([track.instants()]).flat_map(|lane| lane.iter()) {
             let Some(step) = trace.arg_int(&span, arg::STEP).filter(|step| !is_cold(*step)) else { continue };
             let counts = steps.entry(step).or_default();
             if Some(span.category) == op {
@@ -50,11 +51,31 @@ pub fn per_step(trace: &Trace, is_cold: impl Fn(i64) -> bool) -> StepCounts {
 mod tests {
     use super::super::planted;
     use super::*;
+    use crate::model::track::name;
+    use crate::trace::ArgValue;
 
     #[test]
     fn operations_are_counted_by_step() {
         let counts = per_step(&planted::trace(&planted::steps(5, 1000)), |step| step == 0);
         assert_eq!(counts.ops, Known::value(2.0, Source::Counted, 4));
         assert!(per_step(&Trace::default(), |_| false).ops.reason().is_some());
+    }
+
+    #[test]
+    fn operations_of_a_fused_block_count_though_only_the_block_has_a_time() {
+        let mut trace = Trace::default();
+        let track = trace.add_track(1, None, name::OPS, "", TrackKind::Ops);
+        let [op, block, add, fused] =
+            [category::OP, category::BLOCK, "add", "fused: add + add"].map(|t| trace.intern(t));
+        let (step, launches) = (trace.intern(arg::STEP), trace.intern(arg::LAUNCHES));
+        let of_step = trace.intern_args(&[(step, ArgValue::Int(3))]);
+        let launched = trace.intern_args(&[(step, ArgValue::Int(3)), (launches, ArgValue::Int(1))]);
+        trace.instant(track, 10, add, op, of_step);
+        trace.instant(track, 10, add, op, of_step);
+        trace.complete(track, 10, 50, fused, block, launched);
+        trace.settle();
+        let counts = per_step(&trace, |_| false);
+        let figure = |value| Known::value(value, Source::Counted, 1);
+        assert_eq!((counts.ops, counts.kernels, counts.fused_blocks), (figure(2.0), figure(1.0), figure(1.0)));
     }
 }
