@@ -24,7 +24,7 @@ pub fn open(spec: &DataSpec) -> Result<Dataset, DataError> {
         },
         path => open_path(Path::new(path))?,
     };
-    let limit = |source: &Arc<dyn ImageSource>, limit| Limited::new(Arc::clone(source), limit);
+    let limit = |source: &Arc<dyn ImageSource>, limit| Limited::of(Arc::clone(source), limit);
     (data.train, data.test) = (limit(&data.train, spec.train_limit), limit(&data.test, spec.test_limit));
     Ok(data)
 }

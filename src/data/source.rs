@@ -56,7 +56,7 @@ pub struct Limited {
 
 impl Limited {
     /// At most `limit` images of `inner`; 0 = all.
-    pub fn new(inner: Arc<dyn ImageSource>, limit: usize) -> Arc<dyn ImageSource> {
+    pub fn of(inner: Arc<dyn ImageSource>, limit: usize) -> Arc<dyn ImageSource> {
         if limit == 0 || limit >= inner.len() {
             return inner;
         }

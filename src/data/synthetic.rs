@@ -47,8 +47,8 @@ impl ImageSource for Synthetic {
         for (i, pixel) in out.iter_mut().enumerate().take(CHANNELS * SIDE * SIDE) {
             let (channel, row, column) = (i / (SIDE * SIDE), i / SIDE % SIDE, i % SIDE);
             // Direction and period of the stripes, and the channel that is bright, depend on the class.
-            let along = if class % 2 == 0 { row + shift } else { column + shift };
-            let stripe = along / (2 + class / 2) % 2 == 0;
+            let along = if class.is_multiple_of(2) { row + shift } else { column + shift };
+            let stripe = (along / (2 + class / 2)).is_multiple_of(2);
             let bright = if stripe { 120 } else { 20 } + if channel == class % CHANNELS { 60 } else { 0 };
             *pixel = bright + *pixel / 4;
         }

@@ -295,7 +295,7 @@ fn keep_tail(output: impl std::io::Read, tail: &Mutex<VecDeque<String>>) {
 
 #[cfg(all(test, unix))]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -12,6 +12,10 @@ use burn::tensor::{Device, FloatDType, Tensor};
 
 /// A network that a spec can name.
 #[derive(Module, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one model in a process, and Module is not derived through a Box"
+)]
 pub enum Model {
     /// The reference CNN.
     Cnn(Cnn),

@@ -115,6 +115,10 @@ impl Recorder {
     ) -> Result<Self, RecordError> {
         let clock = Arc::new(RunClock::start());
         let rings = Rings::new();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "orders are few, and a bound could hold up the thread that trains"
+        )]
         let (orders, inbox) = crossbeam_channel::unbounded();
         let collector = Collector::new(Arc::clone(&clock), Arc::clone(&rings), sink, notify.clone());
         let thread = std::thread::Builder::new()

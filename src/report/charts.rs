@@ -230,7 +230,7 @@ fn distribution(c: &Comparison, look: Look) -> String {
         (x_max, 1.0),
         ("Step time", "Share of steady steps that took at most this long"),
         units::duration_ns,
-        |y| units::percent(y),
+        units::percent,
     );
     let last = ticks(x_max, 6).last().copied().unwrap_or(1.0);
     for (number, run) in c.runs.iter().enumerate() {

@@ -9,11 +9,11 @@ use burn::tensor::{Device, DeviceKind};
 use parking_lot::Mutex;
 
 /// Graphics interfaces, best first where one adapter is reached through several.
-const APIS: [(WgpuBackend, wgpu::Backend, &str); 4] = [
-    (WgpuBackend::Vulkan, wgpu::Backend::Vulkan, "Vulkan"),
-    (WgpuBackend::Metal, wgpu::Backend::Metal, "Metal"),
-    (WgpuBackend::Dx12, wgpu::Backend::Dx12, "Dx12"),
-    (WgpuBackend::Gl, wgpu::Backend::Gl, "Gl"),
+const APIS: [(WgpuBackend, wgpu::Backend); 4] = [
+    (WgpuBackend::Vulkan, wgpu::Backend::Vulkan),
+    (WgpuBackend::Metal, wgpu::Backend::Metal),
+    (WgpuBackend::Dx12, wgpu::Backend::Dx12),
+    (WgpuBackend::Gl, wgpu::Backend::Gl),
 ];
 
 /// A graphics adapter and how Burn reaches it.
@@ -63,14 +63,13 @@ static OPENED: Mutex<Vec<(String, OpenDevice)>> = Mutex::new(Vec::new());
 /// All graphics adapters, the best first. Asks the drivers, which can take a second. An empty list is no error.
 pub fn adapters() -> Result<Vec<Adapter>, TrainError> {
     guard(|| {
-        let mut found: Vec<Adapter> =
-            APIS.iter().flat_map(|(api, backend, name)| probe(*api, *backend, name)).collect();
+        let mut found: Vec<Adapter> = APIS.iter().flat_map(|(api, backend)| probe(*api, *backend)).collect();
         found.sort_by_key(|adapter| adapter.rank);
         Ok(found)
     })
 }
 
-fn probe(api: WgpuBackend, backend: wgpu::Backend, backend_name: &str) -> Vec<Adapter> {
+fn probe(api: WgpuBackend, backend: wgpu::Backend) -> Vec<Adapter> {
     if !wgpu::Instance::enabled_backend_features().contains(backend.into()) {
         return Vec::new();
     }

@@ -55,7 +55,7 @@ mod tests {
             start_ns: i as i64 * 1000,
             dur_ns: 900,
             phases_ns: [1, 2, 3, 4, 5, 6, 7, 0],
-            loss: (i % 2 == 0).then_some(0.1 + i as f32 / 3.0),
+            loss: (i.is_multiple_of(2)).then_some(0.1 + i as f32 / 3.0),
             samples: 128,
             loss_scale: Some(65536.0),
             flags: StepFlags(i as u8 & 31),

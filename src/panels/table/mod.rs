@@ -1,6 +1,6 @@
 //! A sortable, filterable table of rows that are described by columns as data.
 //!
-//! Draws only the rows in view; sorting and filtering are done once per change, in [`order`]. Knows nothing of what
+//! Draws only the rows in view; sorting and filtering are done once per change, in `order`. Knows nothing of what
 //! the rows are about.
 
 mod order;
