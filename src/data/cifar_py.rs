@@ -120,6 +120,18 @@ mod tests {
         assert_eq!(data.train.bytes(0).unwrap()[300], 44);
     }
 
+    /// Written by Python's `pickle` (protocol 2) from a numpy array, as the real files are.
+    #[test]
+    fn a_batch_written_by_numpy_is_read_to_the_byte() {
+        let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cifar-py");
+        let data = open(&dir).unwrap();
+        assert_eq!([0, 1, 2].map(|idx| data.train.label(idx)), [7, 0, 9]);
+        for idx in 0..3 {
+            let expected: Vec<u8> = (0..3072).map(|i| ((idx * 3072 + i) % 251) as u8).collect();
+            assert_eq!(data.train.bytes(idx).unwrap(), expected);
+        }
+    }
+
     #[test]
     fn broken_batches_are_refused() {
         let error = |bytes: &[u8]| opened(bytes).err().unwrap().to_string();

@@ -33,7 +33,7 @@ impl Driver {
 /// What the thread has to say.
 pub(crate) enum Update {
     Progress(Progress),
-    Ended(Result<Outcome, String>),
+    Ended(Result<Outcome, LabError>),
 }
 
 impl Session {
@@ -88,7 +88,7 @@ impl Session {
             let outcome = experiment::run(&launch, &plan, &runs_dir, &cancel, &mut |progress| {
                 say(Update::Progress(progress));
             });
-            say(Update::Ended(outcome.map_err(|e| e.to_string())));
+            say(Update::Ended(outcome));
         });
     }
 
@@ -117,13 +117,19 @@ impl Session {
             }
             Update::Ended(Err(error)) => {
                 self.experimenter = None;
+                let stopped = matches!(error, LabError::Cancelled);
                 if let Some(state) = self.experiment.as_mut() {
                     state.ended = true;
                     state.eta_secs = None;
-                    "Ended without a result".clone_into(&mut state.stage);
-                    state.error = Some(error.clone());
+                    let stage = if stopped { "Stopped" } else { "Ended without a result" };
+                    stage.clone_into(&mut state.stage);
+                    state.error = (!stopped).then(|| error.to_string());
                 }
-                self.say(Level::Error, "app", &format!("The experiment ended without a result: {error}"));
+                if stopped {
+                    self.say(Level::Info, "app", "The experiment is stopped; the runs made so far are kept");
+                } else {
+                    self.say(Level::Error, "app", &format!("The experiment ended without a result: {error}"));
+                }
                 self.refresh_library();
             }
         }

@@ -108,7 +108,12 @@ impl Session {
             self.say(Level::Error, "app", &format!("There is no such file or folder: {}", path.display()));
             return;
         }
-        let id = id_of(path);
+        let mut id = id_of(path);
+        let same = |run: &OpenRun| run.path.canonicalize().ok() == path.canonicalize().ok();
+        if self.open.iter().any(|run| run.id == id && !same(run)) {
+            // A folder of the same name elsewhere: told apart by its whole path.
+            id = path.to_string_lossy().into_owned();
+        }
         self.settings.remember(path);
         self.save_settings();
         self.selection = Selection::default();
@@ -120,7 +125,7 @@ impl Session {
         let path = path.to_path_buf();
         let outbox = self.outbox.clone();
         self.background("open", move || {
-            let result = load(&path);
+            let result = load(&path).map(|run| OpenRun { id: id.clone(), ..run });
             outbox.send(Msg::Opened(Box::new(Opened { id, result })));
         });
     }

@@ -13,7 +13,7 @@ pub const LANE_HEIGHT: f32 = 20.0;
 pub const COLLAPSED_HEIGHT: f32 = 12.0;
 
 /// Height of a counter.
-pub const COUNTER_HEIGHT: f32 = 40.0;
+pub const COUNTER_HEIGHT: f32 = 48.0;
 
 /// Height of the row of moments without duration.
 pub const INSTANT_HEIGHT: f32 = 12.0;

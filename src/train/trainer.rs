@@ -353,7 +353,8 @@ impl Trainer {
         let timed = self.recorder.level() == Some(TraceLevel::L2) && !self.device.is_cpu();
         // Timing kernels during the warm-up would disturb the tuner.
         let sampled = timed && kind != StepKind::WarmUp && (n + 1).is_multiple_of(sample.max(1));
-        let left_out = kind != StepKind::WarmUp && untraced > 0 && (n + 1).is_multiple_of(untraced);
+        // Half a period off, so that equal periods do not fall on the same steps.
+        let left_out = kind != StepKind::WarmUp && untraced > 0 && (n + 1 + untraced / 2).is_multiple_of(untraced);
         (sampled, sampled || !left_out)
     }
 
