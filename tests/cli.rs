@@ -139,6 +139,10 @@ fn a_run_is_trained_listed_inspected_exported() {
     let run = &listed["runs"][0]["run"];
     assert_eq!(run["end"]["state"], "finished");
     assert_eq!(run["summary"]["steps"], 12);
+    // What recording costs is told, or why it cannot be.
+    let cost = &run["summary"]["recorder_cost"];
+    let reason = cost["unknown"].as_str().unwrap_or_default();
+    assert!(cost["value"]["value"].is_number() || reason.contains("noise"), "{cost}");
     assert!(place.ok(&["runs"]).contains(&id));
 
     let inspected = place.ok(&["inspect", &id]);

@@ -166,7 +166,9 @@ fn the_cnn_learns_in_exactly_the_steps_asked_for() {
     assert!(summary.warm_up.steps >= 4 && summary.warm_up.steps < 20);
     assert_eq!(summary.steady_steps, 20 - summary.warm_up.steps);
     assert!(*summary.test_accuracy.get().unwrap() > 0.2, "{:?}", summary.test_accuracy);
-    assert!(summary.recorder_cost.get().is_some(), "{:?}", summary.recorder_cost);
+    let steady = || outcome.steps.iter().filter(|step| step.flags.steady());
+    let untraced = steady().filter(|step| !step.flags.contains(StepFlags::TRACED)).count();
+    assert!(untraced >= 3 && steady().count() - untraced >= 3, "both kinds are needed to tell what recording costs");
     assert!(summary.kernels_per_step.reason().unwrap().contains("Flex"));
 }
 

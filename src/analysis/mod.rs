@@ -4,6 +4,7 @@ pub mod advice;
 pub mod breakdown;
 pub mod busy;
 pub mod compare;
+pub mod cost;
 pub mod counts;
 pub mod flame;
 pub mod ops;

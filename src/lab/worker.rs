@@ -392,8 +392,9 @@ impl<'a> StepLog<'a> {
     }
 }
 
-/// Fills in what only the finished trace can tell.
+/// Fills in what only the finished trace and all steps together can tell.
 fn finish_summary(folder: &RunFolder, summary: &mut RunSummary, steps: &[StepRecord]) {
+    summary.recorder_cost = analysis::cost::recorder_cost(steps);
     let Ok(run) = run_folder::load(folder.path()) else { return };
     summary.device_busy = analysis::busy::device_busy(&run.trace, steps, &run.manifest);
 }

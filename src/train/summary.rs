@@ -1,9 +1,6 @@
 //! The summary of a run from its step records: medians over the steady steps, and why a figure is missing.
 
-use crate::model::{Known, Phase, RunSummary, Source, StepFlags, StepRecord};
-
-/// Fewest steps of each kind for the recorder's cost to be more than an accident.
-const COST_STEPS: usize = 3;
+use crate::model::{Known, Phase, RunSummary, Source, StepRecord};
 
 /// Fills in what the step records tell; the rest keeps its default. Times are of steady steps: neither cold, sampled nor
 /// perturbed.
@@ -35,30 +32,8 @@ pub fn summarize(steps: &[StepRecord]) -> RunSummary {
             Source::Derived,
         ),
         phase_median_ns,
-        recorder_cost: recorder_cost(&steady),
         final_loss: steps.iter().rev().find_map(|step| step.loss),
         ..RunSummary::default()
-    }
-}
-
-/// Traced over untraced step time, minus one, from steps that alternate within the run.
-fn recorder_cost(steady: &[&StepRecord]) -> Known<f64> {
-    let times = |traced: bool| -> Vec<f64> {
-        let kind = steady.iter().filter(|step| step.flags.contains(StepFlags::TRACED) == traced);
-        kind.map(|step| step.dur_ns as f64).collect()
-    };
-    let (mut traced, mut untraced) = (times(true), times(false));
-    if traced.len() < COST_STEPS || untraced.len() < COST_STEPS {
-        return Known::unknown(format!(
-            "needs {COST_STEPS} traced and {COST_STEPS} untraced steady steps; there were {} and {}",
-            traced.len(),
-            untraced.len()
-        ));
-    }
-    let n = traced.len().min(untraced.len()) as u64;
-    match (median(&mut traced), median(&mut untraced)) {
-        (Some(with), Some(without)) if without > 0.0 => Known::value(with / without - 1.0, Source::Derived, n),
-        _ => Known::unknown("the steps took no measurable time"),
     }
 }
 
@@ -81,6 +56,7 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::model::StepFlags;
 
     fn step(n: u64, dur_ns: i64, flags: &[StepFlags]) -> StepRecord {
         let mut record = StepRecord { step: n, dur_ns, samples: 10, loss: Some(n as f32), ..StepRecord::default() };
@@ -109,14 +85,5 @@ mod tests {
         let summary = summarize(&[step(0, 5, &[StepFlags::COLD])]);
         assert!(summary.step_median_ns.reason().unwrap().contains("none of 1 steps"));
         assert_eq!(summarize(&[]).steps, 0);
-    }
-
-    #[test]
-    fn recorder_cost_compares_interleaved_steps() {
-        let steps: Vec<StepRecord> =
-            (0..12).map(|n| if n % 4 == 3 { step(n, 100, &[]) } else { step(n, 103, &[StepFlags::TRACED]) }).collect();
-        let cost = summarize(&steps).recorder_cost;
-        assert!((cost.get().unwrap() - 0.03).abs() < 1e-9, "{cost:?}");
-        assert!(summarize(&steps[..6]).recorder_cost.reason().unwrap().contains("5 and 1"));
     }
 }

@@ -90,11 +90,17 @@ mod tests {
             steps.iter_mut().take(10).for_each(|step| step.flags.insert(crate::model::StepFlags::SKIPPED));
         });
         assert_eq!(scale, ["loss-scale-unstable"]);
-        let cost = rules(|manifest, _, _| {
-            manifest.summary = Some(crate::model::RunSummary {
-                recorder_cost: Known::value(0.09, Source::Derived, 20),
-                ..Default::default()
-            });
+        let cost = rules(|_, steps, _| {
+            *steps = planted::steps(160, 1_000_000);
+            for step in steps {
+                step.phases_ns[Phase::InputWait as usize] = 10_000;
+                if step.step % 4 == 1 {
+                    step.flags = crate::model::StepFlags::default();
+                } else {
+                    step.dur_ns += 90_000;
+                }
+                step.close();
+            }
         });
         assert_eq!(cost, ["recorder-cost"]);
     }

@@ -1,5 +1,6 @@
 //! Recording that costs so much that it changes what it measures.
 
+use super::super::cost;
 use super::{Advice, Facts};
 use crate::model::units;
 
@@ -7,8 +8,7 @@ use crate::model::units;
 const COST: f64 = 0.05;
 
 pub(super) fn check(facts: &Facts) -> Option<Advice> {
-    let cost = &facts.manifest.summary.as_ref()?.recorder_cost;
-    let share = *cost.get()?;
+    let share = *cost::recorder_cost(facts.steps).get()?;
     (share > COST).then(|| Advice {
         rule: "recorder-cost",
         title: "Recording slows this run down".to_owned(),
