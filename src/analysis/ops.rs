@@ -47,10 +47,14 @@ pub struct OpRow {
     pub flops: Known<f64>,
     /// Work over time.
     pub flops_per_sec: Known<f64>,
+    /// `flops_per_sec` as a share of what the device was measured to do, 0 to 1.
+    pub compute_share: Known<f64>,
     /// Bytes read and written by all spans, from their shapes.
     pub bytes: Known<f64>,
     /// Bytes over time.
     pub bytes_per_sec: Known<f64>,
+    /// `bytes_per_sec` as a share of the device's measured copy bandwidth, 0 to 1.
+    pub copy_share: Known<f64>,
     /// Element type, where all spans of the row have the same.
     pub dtype: String,
     /// Phase, where all spans of the row are in the same.
@@ -132,12 +136,15 @@ impl Keys {
     }
 }
 
-/// The table of operations, the longest self time first.
+/// How operations on a graphics device are timed: the host hands them over and does not wait for them.
+const ENQUEUEING: &str = "host clock, enqueueing";
+
+/// The table of operations, the longest self time first. Operations that the host only enqueues have no rates: their
+/// work is done later, on the device.
 pub fn table(trace: &Trace, key: Key) -> Vec<OpRow> {
     let wanted: Vec<NameId> = [category::OP, category::BLOCK].iter().filter_map(|name| trace.find_name(name)).collect();
-    let rows = gather(trace, key, "host clock, enqueueing", |track, span| {
-        track.kind == TrackKind::Ops && wanted.contains(&span.category)
-    });
+    let rows =
+        gather(trace, key, ENQUEUEING, |track, span| track.kind == TrackKind::Ops && wanted.contains(&span.category));
     if !rows.is_empty() {
         return rows;
     }
@@ -237,6 +244,9 @@ fn finish(trace: &Trace, rows: FxHashMap<(NameId, Option<NameId>), Gathered>, so
             let (flops, bytes) =
                 (amount(row.flops, row.with_flops, "work"), amount(row.bytes, row.with_bytes, "traffic"));
             let rate = |amount: &Known<f64>| match amount {
+                Known::Value { .. } if source == ENQUEUEING => {
+                    Known::unknown("the host only enqueues the operation; the table of kernels has device times")
+                }
                 Known::Value { value, .. } if *value == 0.0 => Known::unknown("there is no such work in it"),
                 Known::Value { .. } if total_ns <= 0.0 => Known::unknown("the time is zero"),
                 Known::Value { value, .. } => Known::value(value / (total_ns / 1e9), Source::Derived, n),
@@ -255,7 +265,9 @@ fn finish(trace: &Trace, rows: FxHashMap<(NameId, Option<NameId>), Gathered>, so
                 max_ns: row.times.last().copied().unwrap_or(0.0),
                 share: if all > 0.0 { row.self_ns / all } else { 0.0 },
                 flops_per_sec: rate(&flops),
+                compute_share: Known::default(),
                 bytes_per_sec: rate(&bytes),
+                copy_share: Known::default(),
                 flops,
                 bytes,
                 dtype: row.dtype.text(trace),
@@ -283,12 +295,14 @@ mod tests {
         assert_eq!((matmul.name.as_str(), matmul.count, matmul.total_ns), ("matmul", 10, 1000.0));
         assert_eq!((matmul.dtype.as_str(), matmul.shapes.as_str()), ("f32", "[2, 2] [2, 2]"));
         assert_eq!(matmul.phase, Some(Phase::Forward));
-        // 2,000 FLOP in 100 ns.
-        assert!((matmul.flops_per_sec.get().unwrap() - 20e9).abs() < 1.0);
+        assert_eq!(matmul.flops.get(), Some(&20_000.0));
+        assert!(matmul.flops_per_sec.reason().unwrap().contains("enqueues"));
         assert!(rows[1].flops_per_sec.reason().unwrap().contains("10 of 10"));
         assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-9);
         let kernels = kernels(&trace, Key::NameAndShapes);
         assert_eq!((kernels[0].name.as_str(), kernels[0].mean_ns), ("gemm_kernel", 300.0));
+        // 2,000 FLOP in 300 ns.
+        assert!((kernels[0].flops_per_sec.get().unwrap() - 2000.0 / 300e-9).abs() < 1.0);
         assert_eq!(kernels[0].source, "device timestamps");
     }
 

@@ -90,6 +90,7 @@ fn rows(rows: &[OpRow], top: usize) -> String {
         ("p95", Align::Right),
         ("Share", Align::Right),
         ("Compute rate", Align::Right),
+        ("Of ceiling", Align::Right),
         ("Time by", Align::Left),
     ]);
     for row in rows.iter().take(top) {
@@ -102,6 +103,7 @@ fn rows(rows: &[OpRow], top: usize) -> String {
             units::duration_ns(row.p95_ns),
             units::percent(row.share),
             row.flops_per_sec.get().map_or_else(|| "–".to_owned(), |rate| units::flops_per_sec(*rate)),
+            row.compute_share.get().map_or_else(|| "–".to_owned(), |share| units::percent(*share)),
             row.source.clone(),
         ]);
     }

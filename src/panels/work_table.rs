@@ -132,6 +132,22 @@ fn footer_ui(ui: &mut Ui, id: &str, (shown, all): (usize, usize), rows: impl Ite
     });
 }
 
+/// A rate; the pointer tells which share of the device's measured ceiling it is, or why that is not known.
+fn rate(figure: &Known<f64>, share: &Known<f64>, format: impl Fn(f64) -> String) -> Cell {
+    let cell = Cell::known(figure, |value| format(*value));
+    match (figure.source(), share) {
+        (None, _) => cell,
+        (Some(source), Known::Value { value, .. }) => cell.with_hover(format!(
+            "{} of what the device was measured to do; from {}",
+            units::percent(*value),
+            source.label()
+        )),
+        (Some(source), Known::Unknown(why)) => {
+            cell.with_hover(format!("From {}. Share unknown: {why}", source.label()))
+        }
+    }
+}
+
 /// Sort key of a figure that may be unknown.
 pub(super) fn known_key(figure: &Known<f64>) -> Key<'static> {
     figure.get().map_or(Key::Missing, |value| Key::Number(*value))
@@ -245,14 +261,14 @@ fn columns() -> Vec<Column<OpRow>> {
             "FLOP/s",
             "Floating-point operations, from the shapes, divided by the time",
             100.0,
-            |row| Cell::known(&row.flops_per_sec, |value| units::flops_per_sec(*value)),
+            |row| rate(&row.flops_per_sec, &row.compute_share, units::flops_per_sec),
             |row| known_key(&row.flops_per_sec),
         ),
         figures(
             "Bytes/s",
             "Bytes read and written, from the shapes, divided by the time",
             88.0,
-            |row| Cell::known(&row.bytes_per_sec, |value| units::bytes_per_sec(*value)),
+            |row| rate(&row.bytes_per_sec, &row.copy_share, units::bytes_per_sec),
             |row| known_key(&row.bytes_per_sec),
         ),
         words(
@@ -300,6 +316,8 @@ mod tests {
             share: total_ns / 1e9,
             flops: known(flops),
             flops_per_sec: known(flops),
+            compute_share: Known::default(),
+            copy_share: Known::default(),
             bytes: known(Some(1e9)),
             bytes_per_sec: known(Some(12.5e9)),
             dtype: "f32".to_owned(),

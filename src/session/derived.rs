@@ -1,5 +1,6 @@
 //! What is computed from an open run, on a background thread, each time it has grown: breakdown, tables, flame, advice.
 
+use super::ceilings;
 use super::state::OpenRun;
 use super::{Msg, Session};
 use crate::analysis::advice::{self, Advice, Facts};
@@ -61,12 +62,17 @@ pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace) -> D
         .unwrap_or_default();
     let trees =
         trace.tracks().iter().filter(|track| track.span_count() > 0).map(|track| flame::merged(trace, track)).collect();
+    let limits = ceilings::limits(manifest);
+    let held = |mut rows: Vec<OpRow>| {
+        ceilings::hold_against(&mut rows, &limits);
+        Some(Arc::new(rows))
+    };
     Derived {
         breakdown: Some(Arc::new(breakdown)),
-        ops: Some(Arc::new(ops::table(trace, Key::Name))),
-        ops_by_shape: Some(Arc::new(ops::table(trace, Key::NameAndShapes))),
-        kernels: Some(Arc::new(ops::kernels(trace, Key::Name))),
-        kernels_by_shape: Some(Arc::new(ops::kernels(trace, Key::NameAndShapes))),
+        ops: held(ops::table(trace, Key::Name)),
+        ops_by_shape: held(ops::table(trace, Key::NameAndShapes)),
+        kernels: held(ops::kernels(trace, Key::Name)),
+        kernels_by_shape: held(ops::kernels(trace, Key::NameAndShapes)),
         flame: Some(Arc::new(trees)),
         counts,
         busy,
