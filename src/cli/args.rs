@@ -67,6 +67,25 @@ pub struct SpecArgs {
     pub set: Vec<String>,
 }
 
+/// Where the result of a comparison goes.
+#[derive(Debug, Args, Clone, Default)]
+pub struct ReportArgs {
+    /// Report: .html, .md, .csv, .json, .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Result as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How an experiment's steps are cut into blocks.
+#[derive(Debug, Args, Clone, Copy, Default)]
+pub struct BlockArgs {
+    /// Interleaved blocks of each run; the replicates of the statistics.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=200))]
+    pub blocks: Option<u32>,
+}
+
 /// `burnscope train`
 #[derive(Debug, Args)]
 pub struct TrainArgs {
@@ -99,15 +118,12 @@ pub struct LadderArgs {
     /// Measured steps of each stage.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Interleaved blocks of each stage; the replicates of the statistics.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=200))]
-    pub blocks: Option<u32>,
-    /// Report: .html, .md, .csv, .json, .svg or .png.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Result as JSON on standard output.
-    #[arg(long)]
-    pub json: bool,
+    /// How the steps are cut.
+    #[command(flatten)]
+    pub cut: BlockArgs,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// `burnscope ab`
@@ -122,15 +138,12 @@ pub struct AbArgs {
     /// Measured steps of each side.
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Interleaved blocks of each side; the replicates of the statistics.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=200))]
-    pub blocks: Option<u32>,
-    /// Report: .html, .md, .csv, .json, .svg or .png.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Result as JSON on standard output.
-    #[arg(long)]
-    pub json: bool,
+    /// How the steps are cut.
+    #[command(flatten)]
+    pub cut: BlockArgs,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// `burnscope compare`
@@ -142,12 +155,9 @@ pub struct CompareArgs {
     /// The run to compare against [default: the first].
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<String>,
-    /// Report: .html, .md, .csv, .json, .svg or .png.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Result as JSON on standard output.
-    #[arg(long)]
-    pub json: bool,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// `burnscope inspect`

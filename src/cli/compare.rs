@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub fn run(args: &CompareArgs, runs_dir: &Path) -> anyhow::Result<()> {
-    if let Some(out) = &args.out {
+    if let Some(out) = &args.report.out {
         check_kind(out)?;
     }
     let find = |run: &String| library::find(runs_dir, run).map_err(failed);
@@ -21,7 +21,7 @@ pub fn run(args: &CompareArgs, runs_dir: &Path) -> anyhow::Result<()> {
         paths.insert(0, baseline);
     }
     let comparison = open::compare_paths(&paths).map_err(failed)?;
-    finish(&comparison, args.out.as_deref(), args.json)
+    finish(&comparison, args.report.out.as_deref(), args.report.json)
 }
 
 /// Refuses an ending that stands for no kind of report, before any work is done.

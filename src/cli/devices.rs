@@ -1,9 +1,9 @@
 //! `burnscope devices`: what there is to train on, and what it can really do.
 
 use super::args::DevicesArgs;
-use super::table::{Align, Table};
 use super::{print, print_json};
 use crate::model::units;
+use crate::report::table::{Align, Table};
 use crate::session::DeviceEntry;
 
 /// Runs the command.

@@ -1,6 +1,6 @@
 //! `burnscope ladder` and `burnscope ab`: interleaved experiments with a table and a report at the end.
 
-use super::args::{AbArgs, LadderArgs, SpecArgs};
+use super::args::{AbArgs, BlockArgs, LadderArgs, ReportArgs, SpecArgs};
 use super::compare::{check_kind, finish};
 use super::progress::RunProgress;
 use super::spec;
@@ -15,22 +15,23 @@ use std::path::{Path, PathBuf};
 
 /// `burnscope ladder`
 pub fn ladder(args: &LadderArgs, runs_dir: &Path) -> anyhow::Result<()> {
-    let out = args.out.clone().unwrap_or_else(|| default_report(runs_dir, "ladder"));
+    let out = args.report.out.clone().unwrap_or_else(|| default_report(runs_dir, "ladder"));
     check_kind(&out)?;
     let spec = spec::build(&args.spec, &[])?;
-    let plan = sized(Plan::ladder(&spec, args.steps)?, args.steps, args.blocks);
-    run(&plan, runs_dir, Some(&out), args.json)
+    let plan = sized(Plan::ladder(&spec, args.steps)?, args.steps, args.cut);
+    run(&plan, runs_dir, Some(&out), args.report.json)
 }
 
 /// What runs when there is no display: the ladder on the built-in images, on the best device there is.
 pub fn default_ladder(runs_dir: &Path) -> anyhow::Result<()> {
-    let args = LadderArgs { spec: SpecArgs::default(), steps: 64, blocks: None, out: None, json: false };
+    let args =
+        LadderArgs { spec: SpecArgs::default(), steps: 64, cut: BlockArgs::default(), report: ReportArgs::default() };
     ladder(&args, runs_dir)
 }
 
 /// `burnscope ab`
 pub fn ab(args: &AbArgs, runs_dir: &Path) -> anyhow::Result<()> {
-    if let Some(out) = &args.out {
+    if let Some(out) = &args.report.out {
         check_kind(out)?;
     }
     let spec = spec::build(&args.spec, &[])?;
@@ -38,16 +39,15 @@ pub fn ab(args: &AbArgs, runs_dir: &Path) -> anyhow::Result<()> {
         crate::lab::LabError::Spec(error) => anyhow::Error::from(error),
         other => super::UsageError(other.to_string()).into(),
     })?;
-    run(&sized(plan, args.steps, args.blocks), runs_dir, args.out.as_deref(), args.json)
+    run(&sized(plan, args.steps, args.cut), runs_dir, args.report.out.as_deref(), args.report.json)
 }
 
 /// The plan with the user's number of blocks.
-fn sized(mut plan: Plan, steps: u64, blocks: Option<u32>) -> Plan {
-    if let Some(blocks) = blocks {
-        plan.blocks = blocks;
-        plan.steps_per_block = (steps / u64::from(blocks)).max(1);
+fn sized(plan: Plan, steps: u64, cut: BlockArgs) -> Plan {
+    match cut.blocks {
+        Some(blocks) => plan.in_blocks(blocks, steps),
+        None => plan,
     }
-    plan
 }
 
 fn default_report(runs_dir: &Path, kind: &str) -> PathBuf {

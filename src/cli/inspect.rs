@@ -1,10 +1,10 @@
 //! `burnscope inspect`: where the time of a run or a trace goes.
 
 use super::args::InspectArgs;
-use super::table::{Align, Table};
 use super::{failed, print, print_json, train};
 use crate::analysis::{FlameNode, OpRow};
 use crate::model::units;
+use crate::report::table::{Align, Table};
 use crate::session::state::OpenRun;
 use crate::session::{derived, library, open};
 use std::path::{Path, PathBuf};

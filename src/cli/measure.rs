@@ -1,10 +1,10 @@
 //! `burnscope devices --measure`: what each device can really do, kept for later runs.
 
 use super::print;
-use super::table::{Align, Table};
 use crate::kernels::ceilings::Rate;
 use crate::kernels::{self, Ceilings, KernelError, store};
 use crate::model::{AdapterInfo, Known, units};
+use crate::report::table::{Align, Table};
 use crate::train::cache_dir;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;

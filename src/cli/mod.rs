@@ -11,7 +11,6 @@ pub mod measure;
 pub mod progress;
 pub mod runs;
 pub mod spec;
-pub mod table;
 pub mod train;
 
 use args::{Cli, Cmd};

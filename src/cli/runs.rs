@@ -1,9 +1,9 @@
 //! `burnscope runs`: what is on disk.
 
 use super::args::RunsArgs;
-use super::table::{Align, Table};
 use super::{failed, print, print_json};
 use crate::model::units;
+use crate::report::table::{Align, Table};
 use crate::session::library;
 use std::path::Path;
 

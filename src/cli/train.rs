@@ -2,13 +2,13 @@
 
 use super::args::TrainArgs;
 use super::progress::RunProgress;
-use super::table::{Align, Table};
 use super::{UsageError, print, print_json, spec};
 use crate::format::run_folder::RunFolder;
 use crate::lab::conductor::Launch;
 use crate::lab::protocol::{WorkerCommand, WorkerMode};
 use crate::lab::runs::{LiveRun, RunRequest};
 use crate::model::{Known, Phase, RunManifest, RunSummary, units};
+use crate::report::table::{Align, Table};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -268,44 +268,40 @@ fn spawn_named(name: &str, work: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().name(name.to_owned()).spawn(work).ok();
 }
 
-/// Turns lines into events. A line that is none (a library printing to stdout) becomes a log event.
-fn read_events(stdout: impl std::io::Read, send: &Sender<WorkerEvent>) {
-    let mut reader = BufReader::new(stdout);
+/// Calls `take` with each line until the pipe closes or `take` says no. Lines need not be UTF-8.
+fn each_line(pipe: impl std::io::Read, mut take: impl FnMut(&str) -> bool) {
+    let mut reader = BufReader::new(pipe);
     let mut line = Vec::new();
-    loop {
-        line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim();
-        if text.is_empty() {
-            continue;
-        }
-        let event = serde_json::from_str(text)
-            .unwrap_or_else(|_| WorkerEvent::Log { level: "info".to_owned(), text: text.to_owned() });
-        if send.send(event).is_err() {
+    while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
+        if !take(String::from_utf8_lossy(&line).trim_end()) {
             return;
         }
+        line.clear();
     }
 }
 
-fn keep_tail(output: impl std::io::Read, tail: &Mutex<VecDeque<String>>) {
-    let mut reader = BufReader::new(output);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
+/// Turns lines into events. A line that is none (a library printing to stdout) becomes a log event.
+fn read_events(stdout: impl std::io::Read, send: &Sender<WorkerEvent>) {
+    each_line(stdout, |line| {
+        let text = line.trim_start();
+        if text.is_empty() {
+            return true;
         }
+        let event = serde_json::from_str(text)
+            .unwrap_or_else(|_| WorkerEvent::Log { level: "info".to_owned(), text: text.to_owned() });
+        send.send(event).is_ok()
+    });
+}
+
+fn keep_tail(output: impl std::io::Read, tail: &Mutex<VecDeque<String>>) {
+    each_line(output, |line| {
         let mut tail = tail.lock();
         if tail.len() == STDERR_LINES {
             tail.pop_front();
         }
-        tail.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
-    }
+        tail.push_back(line.to_owned());
+        true
+    });
 }
 
 #[cfg(all(test, unix))]

@@ -87,7 +87,13 @@ impl Plan {
 
     fn new(kind: Kind, baseline: RunSpec, flip: Vec<String>, flip_name: String, steps: u64) -> Self {
         let blocks = DEFAULT_BLOCKS.min(u32::try_from(steps.max(1)).unwrap_or(DEFAULT_BLOCKS));
-        Self { kind, baseline, flip, flip_name, blocks, steps_per_block: (steps / u64::from(blocks)).max(1) }
+        Self { kind, baseline, flip, flip_name, blocks, steps_per_block: 1 }.in_blocks(blocks, steps)
+    }
+
+    /// The same with this number of blocks (at least one) for `steps` steps of each arm.
+    pub fn in_blocks(self, blocks: u32, steps: u64) -> Self {
+        let blocks = blocks.max(1);
+        Self { blocks, steps_per_block: (steps / u64::from(blocks)).max(1), ..self }
     }
 
     /// Name of the baseline arm.

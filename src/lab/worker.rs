@@ -210,19 +210,13 @@ fn start_recorder(folder: &RunFolder, spec: &RunSpec, mouth: &Mouth) -> Result<R
     options.notify = Some(Arc::new(move |notice| match notice {
         Notice::Failed(why) => listener.warn(&why),
         Notice::WarmUp(progress) => listener.say(&WorkerEvent::WarmUp {
-            current: brief(&progress.current),
+            current: progress.current,
             compiled: progress.compiled,
             tuned: progress.tuned,
             secs: began.elapsed().as_secs_f64(),
         }),
     }));
     Recorder::start(options).map_err(|e| TrainError::Record(e.to_string()))
-}
-
-/// A kernel's or a tuning key's name, short enough for a line: without its path and its parameters.
-fn brief(name: &str) -> String {
-    let head = name.split([' ', '<', '{']).next().unwrap_or(name);
-    head.rsplit("::").next().unwrap_or(head).to_owned()
 }
 
 /// The warm-up and all steps; how the run ended.
@@ -397,16 +391,4 @@ fn finish_summary(folder: &RunFolder, summary: &mut RunSummary, steps: &[StepRec
     summary.recorder_cost = analysis::cost::recorder_cost(steps);
     let Ok(run) = run_folder::load(folder.path()) else { return };
     summary.device_busy = analysis::busy::device_busy(&run.trace, steps, &run.manifest);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_in_progress_are_short() {
-        let key = "gemm_None-MatmulAutotuneKey - Definition: MatmulProblemDefinition { m: 32 }";
-        assert_eq!(brief(key), "gemm_None-MatmulAutotuneKey");
-        assert_eq!(brief("cubek_matmul::multi::entry::MatmulEntry<f32>"), "MatmulEntry");
-    }
 }

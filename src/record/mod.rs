@@ -24,6 +24,7 @@ mod item;
 mod logger;
 mod recorder;
 mod ring;
+mod short;
 mod sink;
 mod step;
 mod warmup;

@@ -1,6 +1,7 @@
 //! Progress of the warm-up: how many kernels were compiled and tuned, and what is being worked on.
 
 use super::recorder::{Notice, Notify};
+use super::short::short_name;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -108,7 +109,7 @@ impl WarmUp {
         let progress = {
             let mut said = self.said.lock();
             said.began.get_or_insert(now);
-            what.clone_into(&mut said.current);
+            short_name(what).clone_into(&mut said.current);
             if said.last_notice.is_some_and(|last| now.duration_since(last) < NOTICE_EVERY) {
                 return;
             }

@@ -7,6 +7,7 @@ pub mod markdown;
 pub mod png;
 pub mod rows;
 pub mod svg;
+pub mod table;
 pub mod text;
 
 use crate::analysis::Comparison;

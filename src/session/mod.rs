@@ -126,11 +126,6 @@ impl Session {
         }
     }
 
-    /// Uses another program as worker.
-    pub fn set_launch(&mut self, launch: Launch) {
-        self.launch = Ok(launch);
-    }
-
     /// What background threads call when there is something to take in, for example a repaint request.
     pub fn set_waker(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
         *self.outbox.wake.write() = wake;

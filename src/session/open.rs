@@ -265,12 +265,15 @@ impl Session {
         };
         let ids: Vec<String> = std::iter::once(baseline).chain(self.compare.others.iter().cloned()).collect();
         let runs_dir = self.settings.runs_dir.clone();
-        let paths: Vec<PathBuf> = ids.iter().map(|id| self.run_path(id).unwrap_or_else(|| runs_dir.join(id))).collect();
+        // What is open and read need not be read again; its clone is cheap.
+        let read = |id: &String| self.open.iter().find(|run| run.id == *id && !run.loading && !run.live).cloned();
+        let path = |id: &String| self.run_path(id).unwrap_or_else(|| runs_dir.join(id));
+        let runs: Vec<Result<OpenRun, PathBuf>> = ids.iter().map(|id| read(id).ok_or_else(|| path(id))).collect();
         self.compare.computing = true;
         let generation = self.compare_generation;
         let outbox = self.outbox.clone();
         self.background("compare", move || {
-            let result = compare_paths(&paths);
+            let result = compare_runs(runs);
             outbox.send(Msg::Compared(Box::new(Compared { generation, result })));
         });
     }
@@ -292,8 +295,23 @@ impl Session {
 
 /// Compares runs on disk, the first being the baseline. The window and the command line share it.
 pub fn compare_paths(paths: &[PathBuf]) -> Result<Comparison, String> {
-    let runs: Vec<OpenRun> = paths.iter().map(|path| load(path)).collect::<Result<_, _>>()?;
+    compare_runs(paths.iter().cloned().map(Err).collect())
+}
+
+/// Compares runs that are read, or still to be read from a path.
+fn compare_runs(runs: Vec<Result<OpenRun, PathBuf>>) -> Result<Comparison, String> {
+    let whole = |run: Result<OpenRun, PathBuf>| run.map(with_fresh_manifest).or_else(|path| load(&path));
+    let runs: Vec<OpenRun> = runs.into_iter().map(whole).collect::<Result<_, _>>()?;
     super::derived::comparison(&runs)
+}
+
+/// An open run with its `run.json` as it is now: an experiment adds to it after the run has ended.
+fn with_fresh_manifest(mut run: OpenRun) -> OpenRun {
+    if let Ok(mut manifest) = RunFolder::open(&run.path).and_then(|folder| folder.read_manifest()) {
+        format::run_folder::settle_end(&mut manifest);
+        run.manifest = Arc::new(manifest);
+    }
+    run
 }
 
 /// The thread that follows a run until it has ended and all of it was read.

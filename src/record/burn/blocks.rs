@@ -11,6 +11,7 @@ use super::opinfo::{OpInfo, OpTable};
 use crate::model::track::{arg, name};
 use crate::model::{Phase, category};
 use crate::record::clock::raw_now;
+use crate::record::short::short_name;
 use crate::record::step::int;
 use crate::record::{Args, Lane, Record, Recorder, Shape, Stamp, Value};
 use burn_fusion::observer::{BlockOperations, FusionObserver};
@@ -398,12 +399,6 @@ fn kernel_names(launches: &[&'static str]) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// The last part of a kernel's type path, without its type parameters.
-pub(super) fn short_name(kernel: &'static str) -> &'static str {
-    let path = kernel.split('<').next().unwrap_or(kernel);
-    path.rsplit("::").next().unwrap_or(path)
-}
-
 /// Hears of kernels; `timed`: asks for their device times.
 pub(super) struct KernelObserver {
     pub shared: Arc<Shared>,
@@ -458,7 +453,6 @@ mod tests {
 
     #[test]
     fn kernels_are_named_by_their_last_part() {
-        assert_eq!(short_name("a::b::Conv<x::F32, y::Z>"), "Conv");
         assert_eq!(kernel_names(&["a::Copy", "b::Conv<f32>", "a::Copy", "a::Copy"]), "Copy ×3, Conv");
         assert_eq!(kernel_names(&[]), "");
     }

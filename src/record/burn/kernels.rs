@@ -1,10 +1,10 @@
 //! Device times of kernels on sampled steps: kept unread while the step runs, read after it, and put on the run's clock.
 
-use super::blocks::short_name;
 use super::device_clock::{Offset, Sample};
 use crate::model::track::{arg, name};
 use crate::model::{EventKind, EventLevel, Known, Source, category};
 use crate::record::clock::signed_ns;
+use crate::record::short::short_name;
 use crate::record::{Args, Lane, Record, Recorder, Shape, Stamp, Value};
 use cubecl::logging::{ProfileDuration, TimingMethod};
 use parking_lot::Mutex;
