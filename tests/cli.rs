@@ -151,6 +151,8 @@ fn a_run_is_trained_listed_inspected_exported() {
     }
     let inspected: Value = serde_json::from_str(&place.ok(&["inspect", &id, "--json"])).unwrap();
     assert!(inspected["spans"].as_u64().unwrap() > 50, "{inspected}");
+    // Our own spans nest: all are timed by one clock.
+    assert_eq!(inspected["import_report"]["notes"], serde_json::json!([]));
 
     for (format, file, start) in [
         ("chrome", "out.json", "{"),

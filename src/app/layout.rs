@@ -56,7 +56,14 @@ impl Layout {
             .collect();
         panels.sort_unstable();
         let whole = panels == PanelId::ALL && tree.root().is_some_and(|root| tree.tiles.get(root).is_some());
-        if whole { Self { tree, front: PanelId::Overview } } else { Self::default() }
+        if !whole {
+            return Self::default();
+        }
+        // Keys act on what the user sees: Setup has few, so another panel in view comes first.
+        let shown = tree.active_tiles();
+        let shown = shown.iter().filter_map(|tile| tree.tiles.get_pane(tile)).copied();
+        let front = shown.clone().find(|panel| *panel != PanelId::Setup).or(shown.clone().next());
+        Self { front: front.unwrap_or(PanelId::Overview), tree }
     }
 
     /// The layout as text to be kept. `None` = it cannot be written, which the default never does.
@@ -193,6 +200,7 @@ mod tests {
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(value(&restored.to_text().unwrap()), value(&text));
         assert_eq!(panels(&restored), PanelId::ALL);
+        assert_eq!(restored.front(), PanelId::Kernels, "keys act on the panel in view");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::print;
 use crate::kernels::ceilings::Rate;
 use crate::kernels::{self, Ceilings, KernelError, store};
-use crate::model::{AdapterInfo, Known, units};
+use crate::model::{Known, units};
 use crate::report::table::{Align, Table};
 use crate::train::cache_dir;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -30,14 +30,11 @@ impl Measured {
 pub fn all() -> Vec<Measured> {
     let mut measured = vec![one("CPU (Flex)".to_owned(), kernels::measure_cpu)];
     for (number, adapter) in kernels::list().iter().enumerate() {
-        measured.push(one(label(adapter), |progress| kernels::measure(&number.to_string(), progress)));
+        measured.push(one(adapter.label(), |progress| kernels::measure(&number.to_string(), progress)));
     }
     measured
 }
 
-fn label(adapter: &AdapterInfo) -> String {
-    format!("{} ({})", adapter.name, adapter.backend)
-}
 
 fn one(name: String, measure: impl FnOnce(&mut dyn FnMut(&str, f32)) -> Result<Ceilings, KernelError>) -> Measured {
     let bar = std::io::stderr().is_terminal().then(|| {

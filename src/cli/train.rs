@@ -7,8 +7,9 @@ use crate::format::run_folder::RunFolder;
 use crate::lab::conductor::Launch;
 use crate::lab::protocol::{WorkerCommand, WorkerMode};
 use crate::lab::runs::{LiveRun, RunRequest};
-use crate::model::{Known, Phase, RunManifest, RunSummary, units};
+use crate::model::{Known, Phase, RunManifest, units};
 use crate::report::table::{Align, Table};
+use crate::session::ceilings;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,7 +96,7 @@ pub fn summary_text(manifest: &RunManifest) -> String {
             add(&format!("  {}", phase.label()), (units::duration_ns(time), "host clock, median".to_owned()));
         }
     }
-    add("Compute rate", compute_rate(s));
+    add("Compute rate", compute_rate(manifest));
     add("Device busy", known(&s.device_busy, |x| units::percent(*x)));
     add("Kernels a step", known(&s.kernels_per_step, |x| format!("{x:.0}")));
     add("Operations a step", known(&s.ops_per_step, |x| format!("{x:.0}")));
@@ -113,14 +114,18 @@ pub fn summary_text(manifest: &RunManifest) -> String {
     table.to_string()
 }
 
-/// Model FLOPs over the median step time.
-fn compute_rate(s: &RunSummary) -> (String, String) {
-    match (s.flops_per_step.get(), s.step_median_ns.get()) {
-        (Some(flops), Some(ns)) if *ns > 0.0 => (
-            units::flops_per_sec(*flops as f64 / (ns / 1e9)),
-            format!("{} a step, from the layers", units::flops(*flops as f64)),
+/// Model FLOPs over the median step time, and what part of the device's ceiling that is.
+fn compute_rate(manifest: &RunManifest) -> (String, String) {
+    let (rate, share) = ceilings::run_rate(manifest);
+    let work = manifest.summary.as_ref().and_then(|s| s.flops_per_step.get().copied());
+    let work = work.map_or_else(String::new, |flops| format!("; {} a step, from the layers", units::flops(flops as f64)));
+    match (&rate, &share) {
+        (Known::Value { value, .. }, Known::Value { value: share, .. }) => (
+            units::flops_per_sec(*value),
+            format!("{} of the device's measured ceiling{work}", units::percent(*share)),
         ),
-        _ => ("unknown".to_owned(), s.step_median_ns.reason().unwrap_or("the work of a step is not known").to_owned()),
+        (Known::Value { value, .. }, Known::Unknown(why)) => (units::flops_per_sec(*value), format!("{why}{work}")),
+        (Known::Unknown(why), _) => ("unknown".to_owned(), why.clone()),
     }
 }
 

@@ -56,8 +56,10 @@ impl BatchPlan {
 
 /// Who hears of the stages' times.
 pub trait StageSink: Send + Sync {
-    /// A stage took from `start` to `end` on a worker ([`CALLER`] = the thread that calls [`Pipeline::next`]).
-    fn span(&self, worker: usize, name: &'static str, start: Instant, end: Instant, samples: u32);
+    /// A stage took from `start` to `end` on a worker ([`CALLER`] = the thread that calls [`Pipeline::next`]). Readings
+    /// of the recorder's counter ([`raw_now`](crate::record::clock::raw_now)): spans timed by another clock would not
+    /// nest in the step's.
+    fn span(&self, worker: usize, name: &'static str, start: u64, end: u64, samples: u32);
     /// So many batches are ready.
     fn queue_depth(&self, depth: usize);
 }
@@ -69,7 +71,7 @@ pub const CALLER: usize = usize::MAX;
 pub struct Silent;
 
 impl StageSink for Silent {
-    fn span(&self, _: usize, _: &'static str, _: Instant, _: Instant, _: u32) {}
+    fn span(&self, _: usize, _: &'static str, _: u64, _: u64, _: u32) {}
     fn queue_depth(&self, _: usize) {}
 }
 

@@ -5,10 +5,10 @@ use super::order::Order;
 use super::pipeline::{BatchPlan, HostBatch, StageSink};
 use super::source::ImageSource;
 use super::{CHANNELS, IMAGE_BYTES, SIDE};
+use crate::record::clock::raw_now;
 use crossbeam_channel::{Receiver, Sender};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// Decoded images that were used once, kept for the next pass. Filled image by image, so that an epoch that ends early
 /// leaves what it decoded.
@@ -42,16 +42,17 @@ impl Maker {
     /// Makes batch number `index` of the whole run, into the buffers of `spare` where there is one.
     pub(super) fn make(&mut self, index: u64, spare: Option<HostBatch>) -> Result<HostBatch, DataError> {
         let (epoch, step) = ((index / self.steps as u64) as usize, (index % self.steps as u64) as usize);
-        let began = Instant::now();
+        let began = raw_now();
         let mut indices = std::mem::take(&mut self.indices);
         self.order.indices(epoch, step, &mut indices);
         let samples = self.plan.batch as u32;
-        let drawn = Instant::now();
+        let drawn = raw_now();
         self.sink.span(self.worker, "Shuffle", began, drawn, samples);
 
         let (mut images, mut labels) = spare.map_or_else(Default::default, |batch| (batch.images, batch.labels));
         labels.clear();
         labels.extend(indices.iter().map(|idx| i32::from(self.source.label(*idx as usize))));
+        let mut decoded = drawn;
         images.resize(self.plan.batch * IMAGE_BYTES, 0.0);
         if self.source.bytes(0).is_some() {
             // In memory already: one pass from bytes to floats, no copy between.
@@ -61,11 +62,11 @@ impl Maker {
             }
         } else {
             self.stage(&indices)?;
-            let decoded = Instant::now();
+            decoded = raw_now();
             self.sink.span(self.worker, "Read and decode", drawn, decoded, samples);
             normalise(&self.staged, &mut images);
         }
-        self.sink.span(self.worker, "Normalise and batch", drawn, Instant::now(), samples);
+        self.sink.span(self.worker, "Normalise and batch", decoded, raw_now(), samples);
         self.indices = indices;
         Ok(HostBatch { images, labels, shape: [self.plan.batch, CHANNELS, SIDE, SIDE], epoch: epoch as u32, index })
     }

@@ -36,7 +36,7 @@ pub(super) fn enumerate() -> Vec<Found> {
 /// The adapter with this number in [`list`], or the first whose name contains the text, in any case.
 pub(super) fn find(wanted: &str) -> Result<Found, KernelError> {
     let mut found = enumerate();
-    let names: Vec<String> = found.iter().map(|f| format!("{} ({})", f.info.name, f.info.backend)).collect();
+    let names: Vec<String> = found.iter().map(|f| f.info.label()).collect();
     match position(wanted, &names) {
         Some(at) => Ok(found.swap_remove(at)),
         None if names.is_empty() => Err(KernelError::NoAdapter),

@@ -1,6 +1,6 @@
 //! `run.json`: what was asked, what it ran on, how it ended and what came out.
 
-use super::known::Known;
+use super::known::{Known, Source};
 use super::phase::Phase;
 use super::spec::RunSpec;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,21 @@ pub struct AdapterInfo {
     pub max_workgroup_invocations: u32,
     /// Memory of a workgroup, in bytes.
     pub workgroup_memory_bytes: u32,
+}
+
+impl AdapterInfo {
+    /// Name and interface, which tell apart one adapter that is reached through several: `llvmpipe (256 bits) (Vulkan)`.
+    pub fn label(&self) -> String {
+        format!("{} ({})", self.name, self.backend)
+    }
+
+    /// Whether a user who writes `wanted` can mean this adapter: a part of its label or its driver, in any case. A
+    /// software adapter goes by `lavapipe` and `llvmpipe` alike.
+    pub fn answers_to(&self, wanted: &str) -> bool {
+        let wanted = wanted.trim().to_lowercase();
+        let wanted = if wanted == "lavapipe" { "llvmpipe" } else { &wanted };
+        format!("{} {}", self.label(), self.driver).to_lowercase().contains(wanted)
+    }
 }
 
 /// What a run ran on.
@@ -189,6 +204,19 @@ pub struct RunSummary {
     pub test_accuracy: Known<f64>,
     /// Parameters of the model.
     pub parameters: u64,
+}
+
+impl RunSummary {
+    /// Floating-point operations of a step over its median time, a second.
+    pub fn compute_rate(&self) -> Known<f64> {
+        match (&self.flops_per_step, &self.step_median_ns) {
+            (Known::Value { value: flops, .. }, Known::Value { value: ns, n, .. }) if *ns > 0.0 => {
+                Known::value(*flops as f64 / (ns / 1e9), Source::Derived, *n)
+            }
+            (Known::Unknown(why), _) | (_, Known::Unknown(why)) => Known::unknown(why.clone()),
+            _ => Known::unknown("the steps took no time"),
+        }
+    }
 }
 
 /// A run's place in an interleaved experiment; runs with the same id were made block by block in turn, and the `block`

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a recording could not start.
@@ -194,14 +194,15 @@ impl Recorder {
         ScopeGuard { open: self.is_recording().then(|| (self.clone(), category, name.into(), raw_now())) }
     }
 
-    /// A finished piece of work of the input pipeline's worker number `worker`.
-    pub fn input_span(&self, worker: usize, stage: &'static str, start: Instant, end: Instant, samples: usize) {
+    /// A finished piece of work of the input pipeline, by its worker of that number, or by the training thread itself.
+    pub fn input_span(&self, worker: Option<usize>, stage: &'static str, start: Stamp, end: Stamp, samples: u32) {
+        let lane = || worker.map_or(name::TRAINING.into(), |worker| format!("{} {worker}", name::INPUT_PREFIX).into());
         self.record(|| Record {
-            lane: Lane::Named(format!("{} {worker}", name::INPUT_PREFIX).into()),
+            lane: Lane::Named(lane()),
             category: category::INPUT,
             name: stage.into(),
-            shape: Shape::Span { start: Stamp::Host(start), end: Stamp::Host(end) },
-            args: vec![(arg::SAMPLES, Value::Int(i64::try_from(samples).unwrap_or(i64::MAX)))],
+            shape: Shape::Span { start, end },
+            args: vec![(arg::SAMPLES, Value::Int(i64::from(samples)))],
         });
     }
 
@@ -416,8 +417,7 @@ mod tests {
     #[test]
     fn input_spans_carry_their_worker_and_samples() {
         let (recorder, seen) = recorder(TraceLevel::L0);
-        let start = Instant::now();
-        recorder.input_span(3, "decode", start, start + Duration::from_millis(5), 128);
+        recorder.input_span(Some(3), "decode", Stamp::Ns(1_000), Stamp::Ns(5_001_000), 128);
         recorder.queue_depth(4);
         recorder.finish();
         let span = seen.spans().remove(0);

@@ -2,10 +2,16 @@
 //! where it is not.
 
 use crate::analysis::OpRow;
+#[cfg(feature = "train")]
+use crate::model::Precision;
 use crate::model::{Known, RunManifest};
 
 /// What to do when nothing was measured.
 const NOT_MEASURED: &str = "the device's ceilings were not measured; `burnscope devices --measure` does it";
+
+/// What to do when the work is of another kind than the ceiling.
+#[cfg(feature = "train")]
+const OTHER_PRECISION: &str = "the device's compute ceiling was measured in f32, and this run computes in f16";
 
 /// Ceilings of a device, as rates a second.
 pub(super) struct Limits {
@@ -21,7 +27,11 @@ pub(super) fn limits(manifest: &RunManifest) -> Limits {
         return unknown("the device of this trace is not known".to_owned());
     }
     match crate::kernels::store::load(&crate::train::cache_dir(), manifest.environment.adapter.as_ref()) {
-        Ok(Some(ceilings)) => Limits { compute: ceilings.compute(), copy: ceilings.copy.best.clone() },
+        Ok(Some(ceilings)) => {
+            let f32_only = manifest.spec.precision.mode == Precision::F32;
+            let compute = if f32_only { ceilings.compute() } else { Known::unknown(OTHER_PRECISION) };
+            Limits { compute, copy: ceilings.copy.best.clone() }
+        }
         Ok(None) => unknown(NOT_MEASURED.to_owned()),
         Err(error) => unknown(error.to_string()),
     }
@@ -31,6 +41,17 @@ pub(super) fn limits(manifest: &RunManifest) -> Limits {
 #[cfg(not(feature = "train"))]
 pub(super) fn limits(_manifest: &RunManifest) -> Limits {
     Limits { compute: Known::unknown(NOT_MEASURED), copy: Known::unknown(NOT_MEASURED) }
+}
+
+/// Compute rate of a run as a whole (the model's work over its median step), and its share of the device's ceiling.
+pub fn run_rate(manifest: &RunManifest) -> (Known<f64>, Known<f64>) {
+    let Some(summary) = &manifest.summary else {
+        let pending = || Known::unknown("measured when the run ends");
+        return (pending(), pending());
+    };
+    let (mut rate, mut share) = (summary.compute_rate(), Known::default());
+    hold(&mut rate, &mut share, &limits(manifest).compute);
+    (rate, share)
 }
 
 /// Fills in the shares of a table's rows. A rate above its ceiling is taken out: the measurement is wrong.

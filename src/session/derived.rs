@@ -35,6 +35,8 @@ pub struct Derived {
     pub counts: StepCounts,
     /// Share of wall time in which a kernel ran.
     pub busy: Known<f64>,
+    /// Floating-point operations a second of the run as a whole, and their share of the device's measured ceiling.
+    pub compute: (Known<f64>, Known<f64>),
     /// What to try.
     pub advice: Option<Arc<Vec<Advice>>>,
     /// What it was computed from: generation of the trace, number of steps.
@@ -76,6 +78,7 @@ pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace) -> D
         flame: Some(Arc::new(trees)),
         counts,
         busy,
+        compute: ceilings::run_rate(manifest),
         advice: Some(Arc::new(advice)),
         of: Some((trace.generation(), steps.len())),
         running: false,

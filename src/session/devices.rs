@@ -23,10 +23,10 @@ impl DeviceEntry {
         Self { id: "cpu".to_owned(), label: "CPU (Flex)".to_owned(), adapter: None }
     }
 
-    /// An adapter. Its full name is its identifier.
+    /// An adapter. Its label is its identifier, since one name can stand for several interfaces.
     pub fn from_adapter(adapter: AdapterInfo) -> Self {
         let label = format!("{} ({}, {})", adapter.name, adapter.backend, adapter.device_type);
-        Self { id: adapter.name.clone(), label, adapter: Some(adapter) }
+        Self { id: adapter.label(), label, adapter: Some(adapter) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The app without pixels. Panels read the session and send [`Command`]s; [`Session::apply`] carries them out and
 //! [`Session::poll`] takes in what background threads have finished. Neither ever waits.
 
-mod ceilings;
+pub mod ceilings;
 pub mod command;
 pub mod derived;
 pub mod devices;

@@ -27,13 +27,6 @@ pub struct Adapter {
     rank: u32,
 }
 
-impl Adapter {
-    /// Name and interface, as the user sees it: `llvmpipe (LLVM 15.0.6, 256 bits) (Vulkan)`.
-    pub fn label(&self) -> String {
-        format!("{} ({})", self.info.name, self.info.backend)
-    }
-}
-
 /// A device that is open for training.
 #[derive(Debug, Clone)]
 pub struct OpenDevice {
@@ -114,22 +107,19 @@ pub fn open(wanted: &str) -> Result<OpenDevice, TrainError> {
     let present = present?;
     let adapter = choose(wanted, &present).ok_or_else(|| TrainError::NoDevice {
         wanted: wanted.to_owned(),
-        present: present.iter().map(Adapter::label).collect(),
+        present: present.iter().map(|adapter| adapter.info.label()).collect(),
         why: if present.is_empty() { "there is no graphics adapter" } else { "no adapter's name contains it" }
             .to_owned(),
     })?;
     open_adapter(wanted, adapter)
 }
 
-/// The adapter that `gpu` or a part of a name means. A software adapter is found by `lavapipe` or `llvmpipe` alike.
+/// The adapter that `gpu` or a part of a name means.
 fn choose<'a>(wanted: &str, present: &'a [Adapter]) -> Option<&'a Adapter> {
-    let wanted = wanted.trim().to_lowercase();
-    if wanted == "gpu" {
+    if wanted.trim().eq_ignore_ascii_case("gpu") {
         return present.first();
     }
-    let names = |adapter: &Adapter| format!("{} {}", adapter.label(), adapter.info.driver).to_lowercase();
-    let alias = if wanted == "lavapipe" { "llvmpipe" } else { &wanted };
-    present.iter().find(|adapter| names(adapter).contains(&wanted) || names(adapter).contains(alias))
+    present.iter().find(|adapter| adapter.info.answers_to(wanted))
 }
 
 fn open_adapter(wanted: &str, adapter: &Adapter) -> Result<OpenDevice, TrainError> {
@@ -144,10 +134,10 @@ fn open_adapter(wanted: &str, adapter: &Adapter) -> Result<OpenDevice, TrainErro
     })?;
     let (device, _setup) = result.map_err(|e| TrainError::NoDevice {
         wanted: wanted.to_owned(),
-        present: vec![adapter.label()],
+        present: vec![adapter.info.label()],
         why: e.to_string(),
     })?;
-    let open = OpenDevice { device, name: adapter.label(), adapter: Some(adapter.info.clone()) };
+    let open = OpenDevice { device, name: adapter.info.label(), adapter: Some(adapter.info.clone()) };
     opened.push((key, open.clone()));
     Ok(open)
 }

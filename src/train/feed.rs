@@ -3,11 +3,9 @@
 use super::errors::TrainError;
 use crate::data::pipeline::CALLER;
 use crate::data::{BatchPlan, DataError, Dataset, HostBatch, IMAGE_BYTES, ImageSource, Pipeline, StageSink};
-use crate::model::track::{arg, name};
-use crate::model::{Known, RunSpec, Source, category};
-use crate::record::{Lane, Record, Recorder, Shape, Stamp, Value};
+use crate::model::{Known, RunSpec, Source};
+use crate::record::{Recorder, Stamp};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Training batches of one learner, in the order of its seed.
 pub(super) struct Feed {
@@ -83,18 +81,9 @@ pub(super) struct PlainBatch {
 struct RecordedStages(Recorder);
 
 impl StageSink for RecordedStages {
-    fn span(&self, worker: usize, stage: &'static str, start: Instant, end: Instant, samples: u32) {
-        if worker != CALLER {
-            self.0.input_span(worker, stage, start, end, samples as usize);
-            return;
-        }
-        self.0.record(|| Record {
-            lane: Lane::Named(name::TRAINING.into()),
-            category: category::INPUT,
-            name: stage.into(),
-            shape: Shape::Span { start: Stamp::Host(start), end: Stamp::Host(end) },
-            args: vec![(arg::SAMPLES, Value::Int(i64::from(samples)))],
-        });
+    fn span(&self, worker: usize, stage: &'static str, start: u64, end: u64, samples: u32) {
+        let worker = (worker != CALLER).then_some(worker);
+        self.0.input_span(worker, stage, Stamp::Raw(start), Stamp::Raw(end), samples);
     }
 
     fn queue_depth(&self, depth: usize) {

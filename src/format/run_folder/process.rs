@@ -12,11 +12,22 @@ pub fn settle_end(manifest: &mut RunManifest) {
     if manifest.end != RunEnd::Running {
         return;
     }
-    if let Some(pid) = manifest.worker_pid
-        && !is_alive(pid, &manifest.started)
-    {
-        manifest.end = RunEnd::Killed { how: format!("its process ({pid}) is gone and left no word") };
+    match manifest.worker_pid {
+        Some(pid) if !is_alive(pid, &manifest.started) => {
+            manifest.end = RunEnd::Killed { how: format!("its process ({pid}) is gone and left no word") };
+        }
+        // A worker writes its number within seconds.
+        None if seconds_since(&manifest.started).is_some_and(|age| age > SAME_PROCESS_SECS) => {
+            manifest.end = RunEnd::Killed { how: "its process never began to work".to_owned() };
+        }
+        _ => {}
     }
+}
+
+/// Age of a moment, in seconds; `None` if it is no moment.
+fn seconds_since(started: &str) -> Option<i64> {
+    let started = started.parse::<jiff::Timestamp>().ok()?;
+    Some(jiff::Timestamp::now().as_second() - started.as_second())
 }
 
 fn is_alive(pid: u32, started: &str) -> bool {
@@ -53,6 +64,8 @@ mod tests {
         let now = jiff::Timestamp::now().to_string();
         assert_eq!(end_of(running(Some(own), &now)), RunEnd::Running);
         assert_eq!(end_of(running(None, &now)), RunEnd::Running);
+        assert!(matches!(end_of(running(None, "2020-01-01T00:00:00Z")), RunEnd::Killed { .. }));
+        assert_eq!(end_of(running(None, "no moment")), RunEnd::Running);
         assert!(matches!(end_of(running(Some(u32::MAX - 7), &now)), RunEnd::Killed { .. }));
         // The number is taken by a process that started long after the run.
         assert!(matches!(end_of(running(Some(own), "2020-01-01T00:00:00Z")), RunEnd::Killed { .. }));

@@ -166,9 +166,12 @@ fn figures(run: &OpenRun) -> Vec<(&'static str, Figure, String)> {
     let step = step_time(run, breakdown);
     let samples = samples_per_sec(run, breakdown);
     let busy = &run.derived.busy;
-    let summary = run.manifest.summary.as_ref();
-    let warm_up = summary.map(|summary| &summary.warm_up);
     let pending = |what: &str| Figure::Missing(format!("{what} is measured when the run ends"));
+    let (rate, share) = &run.derived.compute;
+    let summary = run.manifest.summary.as_ref();
+    let memory = summary
+        .map_or_else(|| pending("Memory"), |s| figure(&s.peak_device_bytes, |bytes| units::bytes(*bytes as f64)));
+    let warm_up = summary.map(|summary| &summary.warm_up);
     let cold = warm_up.map_or_else(
         || pending("The cost of starting"),
         |warm_up| {
@@ -190,11 +193,21 @@ fn figures(run: &OpenRun) -> Vec<(&'static str, Figure, String)> {
     vec![
         ("Step, median", figure(&step, |ns| units::duration_ns(*ns)), spread),
         ("Throughput", figure(&samples, |rate| units::samples_per_sec(*rate)), "at the median step".to_owned()),
+        ("Compute rate", figure(rate, |rate| units::flops_per_sec(*rate)), ceiling_note(share)),
         ("Device busy", figure(busy, |share| units::percent(*share)), "of wall time".to_owned()),
+        ("Peak device memory", memory, "in use at one time".to_owned()),
         ("Cold start", cold, cold_note),
         ("Test accuracy", accuracy, loss),
         ("Recorder’s cost", recorder, "traced over untraced steps".to_owned()),
     ]
+}
+
+/// What part of the device's ceiling a rate is, or how to find that out.
+fn ceiling_note(share: &Known<f64>) -> String {
+    match share {
+        Known::Value { value, .. } => format!("{} of the measured ceiling", units::percent(*value)),
+        Known::Unknown(_) => "share of the ceiling: unknown".to_owned(),
+    }
 }
 
 fn step_time(run: &OpenRun, breakdown: Option<&Breakdown>) -> Known<f64> {

@@ -4,7 +4,7 @@ mod editor;
 mod rows;
 
 use super::PanelContext;
-use crate::model::RunEnd;
+use crate::model::{RunEnd, units};
 use crate::session::{Command, PanelId, RunEntry};
 use crate::ui::tokens::size;
 use crate::ui::widgets::{Figure, Sort, Tone};
@@ -13,7 +13,7 @@ use editor::Editing;
 use egui::{Align, Layout, RichText, Ui};
 use rows::{By, order};
 
-/// Width from which the tags have a column of their own, in points.
+/// Width from which size and tags have columns of their own, in points.
 const WIDE: f32 = 900.0;
 
 /// State of the panel between frames.
@@ -102,7 +102,7 @@ fn bar_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui) {
 
 fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[&RunEntry]) {
     use egui_extras::Column;
-    const TITLES: [(&str, By, bool); 8] = [
+    const TITLES: [(&str, By, bool); 9] = [
         ("Status", By::Status, true),
         ("Title", By::Title, true),
         ("Started", By::Started, false),
@@ -110,6 +110,7 @@ fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[
         ("Step", By::Step, true),
         ("Samples/s", By::Rate, false),
         ("Accuracy", By::Accuracy, false),
+        ("Size", By::Size, false),
         ("Tags", By::Tags, true),
     ];
     let active = cx.session.active().map(|run| run.id.as_str());
@@ -129,7 +130,7 @@ fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[
         table = table.column(Column::initial(width).clip(true));
     }
     if wide {
-        table = table.column(Column::initial(110.0).clip(true));
+        table = table.column(Column::initial(76.0).clip(true)).column(Column::initial(110.0).clip(true));
     }
     let table = table.column(Column::exact(62.0));
     table
@@ -137,7 +138,7 @@ fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[
             header.col(|ui| {
                 ui.strong("Compare").on_hover_text("Tick = compared; dot = baseline");
             });
-            for (title, by, ascending) in TITLES.iter().filter(|(_, by, _)| wide || *by != By::Tags) {
+            for (title, by, ascending) in TITLES.iter().filter(|(_, by, _)| wide || !matches!(by, By::Size | By::Tags)) {
                 header.col(|ui| widgets::sort_header(ui, title, *by, *ascending, &mut state.sort));
             }
             header.col(|_| {});
@@ -148,9 +149,9 @@ fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[
                 row.set_selected(active == Some(entry.id.as_str()));
                 cells_ui(cx, state, &mut row, entry, wide);
                 if row.response().clicked() {
-                    cx.send(Command::OpenRun(entry.id.clone()));
-                    cx.send(Command::ShowPanel(PanelId::Overview));
+                    open(cx, entry);
                 }
+                row.response().context_menu(|ui| menu_ui(cx, &mut state.editing, entry, ui));
             });
         });
 }
@@ -173,7 +174,7 @@ fn cells_ui(
         }
     });
     row.col(|ui| {
-        label(ui, RichText::new(&manifest.title).color(cx.tokens.ui.text_strong)).on_hover_text(&entry.id);
+        label(ui, RichText::new(&manifest.title).color(cx.tokens.ui.text_strong)).on_hover_text(format!("{}, {} on disk", entry.id, units::bytes(entry.bytes as f64)));
     });
     row.col(|ui| {
         label(ui, weak(rows::local_time(&manifest.started)));
@@ -185,6 +186,9 @@ fn cells_ui(
         row.col(|ui| figure_ui(cx, ui, &figure));
     }
     if wide {
+        row.col(|ui| {
+            label(ui, weak(units::bytes(entry.bytes as f64)));
+        });
         row.col(|ui| {
             label(ui, weak(manifest.tags.join(", ")));
         });
@@ -198,6 +202,38 @@ fn cells_ui(
             cx.send(Command::DeleteRun(entry.id.clone()));
         }
     });
+}
+
+fn open(cx: &PanelContext<'_>, entry: &RunEntry) {
+    cx.send(Command::OpenRun(entry.id.clone()));
+    cx.send(Command::ShowPanel(PanelId::Overview));
+}
+
+/// What can be done with a run, by the right mouse button.
+fn menu_ui(cx: &PanelContext<'_>, editing: &mut Option<Editing>, entry: &RunEntry, ui: &mut Ui) {
+    let id = || entry.id.clone();
+    let compare = cx.session.compare();
+    let compared = compare.others.contains(&entry.id);
+    if ui.button("Open").clicked() {
+        open(cx, entry);
+    }
+    if ui.button(if compared { "Take out of the comparison" } else { "Compare" }).clicked() {
+        cx.send(Command::ToggleCompared(id()));
+    }
+    let baseline = compare.baseline.as_ref() == Some(&entry.id);
+    if ui.add_enabled(!baseline, egui::Button::new("Make it the baseline")).clicked() {
+        cx.send(Command::SetBaseline(id()));
+    }
+    ui.separator();
+    if ui.button("Copy the folder's path").clicked() {
+        cx.send(Command::CopyText(entry.path.display().to_string()));
+    }
+    if ui.button("Rename or tag…").clicked() {
+        *editing = Some(Editing::new(entry));
+    }
+    if ui.button("Delete").clicked() {
+        cx.send(Command::DeleteRun(id()));
+    }
 }
 
 /// Text that leaves clicks to the row.

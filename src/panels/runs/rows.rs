@@ -23,6 +23,8 @@ pub enum By {
     Rate,
     /// Accuracy on the test set.
     Accuracy,
+    /// Bytes on disk.
+    Size,
     /// Tags.
     Tags,
 }
@@ -32,7 +34,7 @@ pub enum By {
 pub fn order<'a>(library: &'a [RunEntry], query: &str, sort: Sort<By>) -> Vec<&'a RunEntry> {
     let query = query.trim().to_lowercase();
     let mut shown: Vec<&RunEntry> = library.iter().filter(|entry| fits(entry, &query)).collect();
-    shown.sort_by(|a, b| compare(&a.manifest, &b.manifest, sort));
+    shown.sort_by(|a, b| compare(a, b, sort));
     shown
 }
 
@@ -43,7 +45,9 @@ fn fits(entry: &RunEntry, query: &str) -> bool {
     query.is_empty() || words.any(|text| text.to_lowercase().contains(query))
 }
 
-fn compare(a: &RunManifest, b: &RunManifest, sort: Sort<By>) -> Ordering {
+fn compare(a: &RunEntry, b: &RunEntry, sort: Sort<By>) -> Ordering {
+    let (bytes_a, bytes_b) = (a.bytes, b.bytes);
+    let (a, b) = (&a.manifest, &b.manifest);
     let turn = |order: Ordering| if sort.ascending { order } else { order.reverse() };
     let text = |get: fn(&RunManifest) -> String| turn(get(a).to_lowercase().cmp(&get(b).to_lowercase()));
     let number = |get: fn(&RunSummary) -> Option<f64>| match (
@@ -58,6 +62,7 @@ fn compare(a: &RunManifest, b: &RunManifest, sort: Sort<By>) -> Ordering {
         By::Title => text(|m| m.title.clone()),
         By::Started => text(|m| m.started.clone()),
         By::Device => text(|m| m.environment.device.clone()),
+        By::Size => turn(bytes_a.cmp(&bytes_b)),
         By::Tags => text(|m| m.tags.join(" ")),
         By::Step => number(|s| s.step_median_ns.get().copied()),
         By::Rate => number(|s| s.samples_per_sec.get().copied()),

@@ -29,9 +29,7 @@ pub fn chosen<'a>(devices: &'a DevicesState, setting: &str) -> Chosen<'a> {
     match setting {
         "auto" => hardware.map_or(Chosen::Cpu, Chosen::Adapter),
         "gpu" => hardware.or_else(|| adapters.next()).map_or(Chosen::Unknown, Chosen::Adapter),
-        name => adapters
-            .find(|adapter| adapter.name.to_lowercase().contains(&name.to_lowercase()))
-            .map_or(Chosen::Unknown, Chosen::Adapter),
+        name => adapters.find(|adapter| adapter.answers_to(name)).map_or(Chosen::Unknown, Chosen::Adapter),
     }
 }
 
