@@ -173,7 +173,7 @@ fn panels_look_as_they_did() {
     }
     let dir = tempfile::tempdir().unwrap();
     // Drivers of another version round a few pixels of slanted edges differently.
-    let options = egui_kittest::SnapshotOptions::new().threshold(1.5).failed_pixel_count_threshold(60);
+    let options = egui_kittest::SnapshotOptions::new().threshold(1.5).max_failed_pixels(60);
     for (panel, dark) in [(PanelId::Timeline, true), (PanelId::Flame, false), (PanelId::Ops, true)] {
         let out = dir.path().join("shot.png");
         let runs = vec![runs_dir().join("v1")];

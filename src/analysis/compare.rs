@@ -124,7 +124,7 @@ pub struct ComparedRun {
     pub cache_hit_rate: Known<f64>,
     /// Updates that the loss scaler skipped.
     pub skipped_steps: Known<u64>,
-    /// Peak of device memory in use, in bytes.
+    /// Peak of device memory held by the pools, in bytes.
     pub peak_device_bytes: Known<u64>,
     /// Cold start.
     pub warm_up: WarmUp,

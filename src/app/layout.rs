@@ -165,6 +165,7 @@ impl Behavior<PanelId> for Shell<'_> {
 pub fn single_ui(cx: &PanelContext<'_>, panes: &mut Panes, panel: PanelId, ui: &mut Ui) {
     let frame = egui::Frame::new().fill(cx.tokens.ui.panel).inner_margin(size::INSET);
     frame.show(ui, |ui| {
+        ui.set_min_size(ui.available_size());
         ui.horizontal(|ui| {
             ui.add(context::icon(panel).image(size::ICON, cx.tokens.ui.accent));
             ui.label(crate::ui::text::group(panel.title(), cx.tokens.ui.text_strong));

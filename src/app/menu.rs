@@ -2,7 +2,7 @@
 
 use crate::panels::PanelContext;
 use crate::panels::setup::progress::{share, stage};
-use crate::session::{Command, CommandInfo, Group, Session, Theme, WorkerState};
+use crate::session::{Command, CommandInfo, ExportWhat, Group, Session, Theme, WorkerState};
 use crate::ui::toasts::Toasts;
 use crate::ui::tokens::size;
 use crate::ui::{icons, text, widgets};
@@ -19,7 +19,8 @@ pub fn enabled(session: &Session, command: &Command) -> bool {
         Command::Resume => state == Some(WorkerState::Paused),
         Command::Stop => session.busy(),
         Command::UndoDelete => session.can_undo_delete(),
-        Command::ExportDialog => session.compare().result.is_some() || session.active().is_some(),
+        Command::ExportDialog(ExportWhat::Comparison) => session.compare().result.is_some(),
+        Command::ExportDialog(ExportWhat::Run) => session.active().is_some(),
         Command::FindNext | Command::FindPrevious => session.selection().name.is_some(),
         Command::ZoomFit | Command::FocusSearch => true,
         Command::ZoomSelection | Command::ClearSelection => *session.selection() != Default::default(),
@@ -83,7 +84,7 @@ pub fn toolbar_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
             (Command::Stop, icons::STOP, "Stop training"),
             (Command::RunLadder, icons::LADDER, "Run the ladder of optimizations"),
             (Command::OpenFileDialog, icons::FOLDER, "Open a run or a trace"),
-            (Command::ExportDialog, icons::EXPORT, "Export run or comparison"),
+            (Command::ExportDialog(ExportWhat::Run), icons::EXPORT, "Export the run in view"),
         ];
         for (command, icon, words) in tools {
             let can = enabled(cx.session, &command);

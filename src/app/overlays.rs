@@ -43,7 +43,7 @@ impl Overlays {
                 let dialog = PathDialog::new("Open a run or trace", help, purpose, &PathBuf::from(start));
                 self.dialog = Some((Asked::Open, dialog));
             }
-            Command::ExportDialog => self.dialog = Some(export_dialog(session)),
+            Command::ExportDialog(what) => self.dialog = Some((Asked::Export(*what), export_dialog(session, *what))),
             _ => return false,
         }
         true
@@ -90,11 +90,11 @@ impl Overlays {
     }
 }
 
-/// The comparison where there is one, else the run in view; beside the runs, where writing is possible.
-fn export_dialog(session: &Session) -> (Asked, PathDialog) {
+/// Asks for a file beside the runs, where writing is possible.
+fn export_dialog(session: &Session, what: ExportWhat) -> PathDialog {
     let dir = session.runs_dir().to_path_buf();
     let kind = |label: &str, ending: &str| Kind { label: label.to_owned(), ending: ending.to_owned() };
-    if session.compare().result.is_some() {
+    if what == ExportWhat::Comparison {
         let kinds = [
             ("HTML", ".html"),
             ("Markdown", ".md"),
@@ -106,15 +106,12 @@ fn export_dialog(session: &Session) -> (Asked, PathDialog) {
         let kinds = kinds.map(|(label, ending)| kind(label, ending)).into();
         let help = "The runs chosen in Runs, with charts, verdicts and how each figure was measured";
         let path = dir.join("comparison.html");
-        let dialog = PathDialog::new("Export the comparison", help, Purpose::Save { kinds }, &path);
-        return (Asked::Export(ExportWhat::Comparison), dialog);
+        return PathDialog::new("Export the comparison", help, Purpose::Save { kinds }, &path);
     }
     let kinds = RunFormat::ALL.iter().map(|(_, name, ending)| kind(name, ending)).collect();
     let name = session.active().map_or("run", |run| run.manifest.id.as_str());
     let path = dir.join(format!("{name}.pftrace"));
-    let dialog =
-        PathDialog::new("Export the run in view", "The format is told by the ending", Purpose::Save { kinds }, &path);
-    (Asked::Export(ExportWhat::Run), dialog)
+    PathDialog::new("Export the run in view", "The format is told by the ending", Purpose::Save { kinds }, &path)
 }
 
 /// The list of all shortcuts; `true` = it is to be closed.

@@ -35,7 +35,6 @@ pub fn all() -> Vec<Measured> {
     measured
 }
 
-
 fn one(name: String, measure: impl FnOnce(&mut dyn FnMut(&str, f32)) -> Result<Ceilings, KernelError>) -> Measured {
     let bar = std::io::stderr().is_terminal().then(|| {
         let bar = ProgressBar::new(100);

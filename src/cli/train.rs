@@ -103,7 +103,7 @@ pub fn summary_text(manifest: &RunManifest) -> String {
     add("Cost of recording", known(&s.recorder_cost, |x| units::percent(*x)));
     add("Cache hits", known(&s.cache_hit_rate, |x| units::percent(*x)));
     add("Skipped updates", known(&s.skipped_steps, |x| units::count(*x)));
-    add("Peak device memory", known(&s.peak_device_bytes, |x| units::bytes(*x as f64)));
+    add("Peak device memory, pools", known(&s.peak_device_bytes, |x| units::bytes(*x as f64)));
     let cold = &s.warm_up;
     let cold_text = format!("{} steps, {} compiled, {} tuned", cold.steps, cold.compiled, cold.tuned);
     add("Warm-up", (units::duration_ns(cold.dur_ns as f64), cold_text));
@@ -118,12 +118,12 @@ pub fn summary_text(manifest: &RunManifest) -> String {
 fn compute_rate(manifest: &RunManifest) -> (String, String) {
     let (rate, share) = ceilings::run_rate(manifest);
     let work = manifest.summary.as_ref().and_then(|s| s.flops_per_step.get().copied());
-    let work = work.map_or_else(String::new, |flops| format!("; {} a step, from the layers", units::flops(flops as f64)));
+    let work =
+        work.map_or_else(String::new, |flops| format!("; {} a step, from the layers", units::flops(flops as f64)));
     match (&rate, &share) {
-        (Known::Value { value, .. }, Known::Value { value: share, .. }) => (
-            units::flops_per_sec(*value),
-            format!("{} of the device's measured ceiling{work}", units::percent(*share)),
-        ),
+        (Known::Value { value, .. }, Known::Value { value: share, .. }) => {
+            (units::flops_per_sec(*value), format!("{} of the device's measured ceiling{work}", units::percent(*share)))
+        }
         (Known::Value { value, .. }, Known::Unknown(why)) => (units::flops_per_sec(*value), format!("{why}{work}")),
         (Known::Unknown(why), _) => ("unknown".to_owned(), why.clone()),
     }

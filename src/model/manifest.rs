@@ -194,7 +194,7 @@ pub struct RunSummary {
     pub cache_hit_rate: Known<f64>,
     /// Steps whose update was skipped by the loss scaler.
     pub skipped_steps: Known<u64>,
-    /// Peak of device memory in use, in bytes.
+    /// Peak of device memory held by the pools, for tensors or for reuse, in bytes.
     pub peak_device_bytes: Known<u64>,
     /// Cold start.
     pub warm_up: WarmUp,

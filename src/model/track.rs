@@ -38,8 +38,10 @@ pub mod name {
     pub const COMPILE: &str = "Compile and autotune";
     /// Batches that wait in the prefetch queue.
     pub const QUEUE_COUNTER: &str = "Prefetched batches";
-    /// Device memory in use, in bytes.
-    pub const MEMORY_COUNTER: &str = "Device memory in use";
+    /// Device memory held by tensors when a step is over, in bytes; what is alive only within a step is not in it.
+    pub const MEMORY_COUNTER: &str = "Device memory in use after a step";
+    /// Device memory held by the pools, for tensors or for reuse, in bytes.
+    pub const POOL_COUNTER: &str = "Device memory held by the pools";
 }
 
 impl TrackKind {

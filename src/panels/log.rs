@@ -9,10 +9,9 @@ use egui::{Align, Layout, RichText, Ui};
 use std::borrow::Cow;
 
 /// Where lines come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
     /// What happened since the start of the app.
-    #[default]
     App,
     /// What the active run's recorder wrote.
     Run,
@@ -21,7 +20,8 @@ enum From {
 /// State of the panel between frames.
 #[derive(Debug, Default)]
 pub struct LogState {
-    from: From,
+    /// `None` = the user has not chosen: those of the run in view while the app has said nothing.
+    from: Option<From>,
     least: usize,
     query: String,
     focus_search: bool,
@@ -37,6 +37,11 @@ impl LogState {
         if *command == Command::FocusSearch {
             self.focus_search = true;
         }
+    }
+
+    fn from(&self, cx: &PanelContext<'_>) -> From {
+        let quiet = cx.session.log().is_empty() && cx.session.active().is_some();
+        self.from.unwrap_or(if quiet { From::Run } else { From::App })
     }
 }
 
@@ -79,12 +84,13 @@ pub fn log_ui(cx: &PanelContext<'_>, state: &mut LogState, ui: &mut Ui) {
     let run = cx.session.active();
     bar_ui(cx, state, ui, run);
     ui.separator();
-    let lines: Vec<Line<'_>> = match (state.from, run) {
+    let from = state.from(cx);
+    let lines: Vec<Line<'_>> = match (from, run) {
         (From::Run, Some(run)) => run.events.iter().map(Line::of_run).collect(),
         _ => cx.session.log().iter().map(Line::of_app).collect(),
     };
     let least = LEVELS.get(state.least).map_or(Level::Info, |(level, _)| *level);
-    let shown = shown_lines(state, run, &lines, least);
+    let shown = shown_lines(state, from, run, &lines, least);
     if shown.is_empty() {
         let reason =
             if lines.is_empty() { "Nothing has been said yet" } else { "No line fits the level and the words above" };
@@ -98,12 +104,12 @@ pub fn log_ui(cx: &PanelContext<'_>, state: &mut LogState, ui: &mut Ui) {
 fn bar_ui(cx: &PanelContext<'_>, state: &mut LogState, ui: &mut Ui, run: Option<&OpenRun>) {
     ui.horizontal_wrapped(|ui| {
         let from = match run {
-            Some(_) => widgets::segmented(ui, cx.tokens, "Lines of", &["App", "Run in view"], state.from as usize),
+            Some(_) => widgets::segmented(ui, cx.tokens, "Lines of", &["App", "Run in view"], state.from(cx) as usize),
             None => None,
         };
         match from {
-            Some(0) => state.from = From::App,
-            Some(_) => state.from = From::Run,
+            Some(0) => state.from = Some(From::App),
+            Some(_) => state.from = Some(From::Run),
             None => {}
         }
         let words = LEVELS.map(|(_, words)| words);
@@ -116,9 +122,9 @@ fn bar_ui(cx: &PanelContext<'_>, state: &mut LogState, ui: &mut Ui, run: Option<
 }
 
 /// Indices of the lines that fit; found again only when lines, level or words have changed.
-fn shown_lines(state: &mut LogState, run: Option<&OpenRun>, lines: &[Line<'_>], least: Level) -> Vec<u32> {
+fn shown_lines(state: &mut LogState, from: From, run: Option<&OpenRun>, lines: &[Line<'_>], least: Level) -> Vec<u32> {
     let last = lines.last().map(|line| format!("{}{}", line.time, line.text)).unwrap_or_default();
-    let of = (state.from == From::Run, run.map(|run| run.id.clone()).unwrap_or_default() + &last);
+    let of = (from == From::Run, run.map(|run| run.id.clone()).unwrap_or_default() + &last);
     let key: Key = (of, lines.len(), state.least, state.query.to_lowercase());
     if state.shown.as_ref().is_none_or(|(known, _)| *known != key) {
         let fits = |line: &Line<'_>| line.fits(least, &key.3);

@@ -125,7 +125,8 @@ fn footer_ui(ui: &mut Ui, id: &str, (shown, all): (usize, usize), rows: impl Ite
     egui::Panel::bottom(format!("{id} footer")).show(ui, |ui| {
         ui.horizontal(|ui| {
             let (shown, all) = (units::count(shown as u64), units::count(all as u64));
-            ui.label(if shown == all { format!("{all} rows") } else { format!("{shown} of {all} rows") });
+            let rows = if all == "1" { "row" } else { "rows" };
+            ui.label(if shown == all { format!("{all} {rows}") } else { format!("{shown} of {all} {rows}") });
             ui.weak(format!("{} calls, {} in total", units::count(count), units::duration_ns(total_ns)));
             ui.weak("Click a row to light it up in the timeline, double-click to go there");
         });
@@ -197,14 +198,14 @@ fn columns() -> Vec<Column<OpRow>> {
         words(
             "Name",
             "What was called",
-            170.0,
+            166.0,
             |row| Cell::new(&row.name).with_hover(&row.name),
             |row| Key::Text(&row.name),
         ),
         words(
             "Shapes",
             "Shapes of the inputs",
-            160.0,
+            136.0,
             |row| word(&row.shapes, "Several shapes, or none recorded"),
             |row| word_key(&row.shapes),
         ),
@@ -232,21 +233,21 @@ fn columns() -> Vec<Column<OpRow>> {
         figures(
             "Self",
             "Total less the time of work within",
-            80.0,
+            72.0,
             |row| duration(row, row.self_ns),
             |row| Key::Number(row.self_ns),
         ),
         figures(
             "Mean",
             "Total divided by count",
-            80.0,
+            72.0,
             |row| duration(row, row.mean_ns),
             |row| Key::Number(row.mean_ns),
         ),
         figures(
             "p95",
             "95 of 100 calls took no longer",
-            80.0,
+            72.0,
             |row| duration(row, row.p95_ns),
             |row| Key::Number(row.p95_ns),
         ),
@@ -281,7 +282,7 @@ fn columns() -> Vec<Column<OpRow>> {
         words(
             "Time from",
             "How the times were measured",
-            110.0,
+            118.0,
             |row| word(&row.source, "The trace does not say"),
             |row| word_key(&row.source),
         ),

@@ -68,7 +68,7 @@ pub fn figures(c: &Comparison) -> Vec<Row> {
         row("Images from the cache", c, |run| &run.cache_hit_rate, |share| units::percent(*share)),
         row("Cost of recording", c, |run| &run.recorder_cost, |share| units::percent(*share)),
         row("Skipped updates", c, |run| &run.skipped_steps, |n| units::count(*n)),
-        row("Peak device memory", c, |run| &run.peak_device_bytes, |n| units::bytes(*n as f64)),
+        row("Peak device memory, pools", c, |run| &run.peak_device_bytes, |n| units::bytes(*n as f64)),
         plain("Warm-up", c, "host clock", |run| units::duration_ns(run.warm_up.dur_ns as f64)),
         plain("Compiled, tuned in the warm-up", c, "counted", |run| {
             format!("{}, {}", run.warm_up.compiled, run.warm_up.tuned)

@@ -191,8 +191,8 @@ pub enum Command {
     OpenPalette,
     /// Ask for a file or folder to open.
     OpenFileDialog,
-    /// Ask where to export the comparison.
-    ExportDialog,
+    /// Ask where to export.
+    ExportDialog(ExportWhat),
     /// List all shortcuts.
     ShowShortcuts,
     /// Put all panels back to where they were at first.
@@ -305,7 +305,9 @@ impl Command {
             list.push(CommandInfo { command, id, label: label.to_owned(), group, shortcut, help: help.to_owned() });
         };
         add(Self::OpenFileDialog, "open", "Open a run or trace…", File, ctrl("O"), "Open a run folder or a trace file");
-        add(Self::ExportDialog, "export", "Export comparison…", File, ctrl("E"), "Write the comparison as a report");
+        let (comparison, run) = (Self::ExportDialog(ExportWhat::Comparison), Self::ExportDialog(ExportWhat::Run));
+        add(comparison, "export", "Export comparison…", File, ctrl("E"), "Write the comparison as a report");
+        add(run, "export_run", "Export run…", File, ctrl_shift("E"), "Write the run in view in another format");
         add(Self::UndoDelete, "undo_delete", "Undo delete", File, ctrl("Z"), "Bring the last deleted run back");
         add(Self::RefreshLibrary, "refresh", "Refresh runs", File, plain("F5"), "Read the runs folder again");
         add(Self::Quit, "quit", "Quit", File, ctrl("Q"), "Close the window");

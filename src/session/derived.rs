@@ -39,8 +39,8 @@ pub struct Derived {
     pub compute: (Known<f64>, Known<f64>),
     /// What to try.
     pub advice: Option<Arc<Vec<Advice>>>,
-    /// What it was computed from: generation of the trace, number of steps.
-    of: Option<(u64, usize)>,
+    /// What it was computed from: generation of the trace, number of steps, whether the run was still going.
+    of: Option<(u64, usize, bool)>,
     running: bool,
     done_at: Option<Instant>,
 }
@@ -80,7 +80,7 @@ pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace) -> D
         busy,
         compute: ceilings::run_rate(manifest),
         advice: Some(Arc::new(advice)),
-        of: Some((trace.generation(), steps.len())),
+        of: None,
         running: false,
         done_at: None,
     }
@@ -99,7 +99,7 @@ impl Session {
     /// Starts the computation for a run that has grown, unless one is under way or the last was a moment ago.
     pub(super) fn derive(&mut self, id: &str) {
         let Some(run) = self.open.iter_mut().find(|run| run.id == id) else { return };
-        let now = (run.trace.generation(), run.steps.len());
+        let now = (run.trace.generation(), run.steps.len(), run.live);
         let too_soon = run.live && run.derived.done_at.is_some_and(|at| at.elapsed() < LIVE_EVERY);
         if run.derived.running || run.derived.of == Some(now) || too_soon {
             return;
@@ -108,7 +108,7 @@ impl Session {
         let (manifest, steps, trace) = (Arc::clone(&run.manifest), Arc::clone(&run.steps), run.trace.clone());
         let (id, outbox) = (id.to_owned(), self.outbox.clone());
         self.background("derive", move || {
-            let derived = compute(&manifest, &steps, &trace);
+            let derived = Derived { of: Some(now), ..compute(&manifest, &steps, &trace) };
             outbox.send(Msg::Derived(Box::new(Computed { id, derived })));
         });
     }

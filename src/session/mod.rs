@@ -284,7 +284,7 @@ impl Session {
             | Command::FocusSearch
             | Command::OpenPalette
             | Command::OpenFileDialog
-            | Command::ExportDialog
+            | Command::ExportDialog(_)
             | Command::ShowShortcuts
             | Command::ResetLayout
             | Command::CopyText(_)) => self.view_commands.push(view),

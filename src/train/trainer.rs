@@ -400,6 +400,7 @@ impl Trainer {
     fn note_memory(&mut self) {
         if let Some(memory) = self.memory().get() {
             self.recorder.counter(name::MEMORY_COUNTER, "bytes", memory.in_use as f64);
+            self.recorder.counter(name::POOL_COUNTER, "bytes", memory.reserved as f64);
             self.peak_bytes = self.peak_bytes.max(Some(memory.reserved));
         }
     }

@@ -57,7 +57,8 @@ pub fn overview_ui(cx: &PanelContext<'_>, state: &mut OverviewState, ui: &mut Ui
             card_ui(cx, &mut columns[0], "Step time", |ui| state.curves.step_time_ui(cx, ui));
             card_ui(cx, &mut columns[last], "Loss", |ui| state.curves.loss_ui(cx, ui));
             card_ui(cx, &mut columns[0], "What to try", |ui| advice::advice_ui(cx, ui, run));
-            card_ui(cx, &mut columns[last], "Operations that take longest", |ui| top_ops_ui(cx, ui, run));
+            let (title, panel, rows) = longest_of(run);
+            card_ui(cx, &mut columns[last], title, |ui| longest_ui(cx, ui, run, panel, rows));
             card_ui(cx, &mut columns[0], "Environment", |ui| environment::environment_ui(cx, ui, run));
         });
     });
@@ -93,10 +94,9 @@ fn no_run_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
 fn no_steps_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
     let spans = run.trace.tracks().iter().map(|track| track.span_count()).sum::<u64>();
     let (title, reason) = if run.live {
-        (
-            "No steps yet",
-            "The worker opens its data and compiles its first kernels; progress is shown in Setup".to_owned(),
-        )
+        let training = cx.session.training().filter(|training| training.active() && training.run_id == run.id);
+        let stage = training.map_or_else(String::new, super::setup::progress::stage);
+        ("No steps yet", format!("The worker opens its data and compiles its first kernels. {stage}"))
     } else if spans > 0 {
         (
             "A trace without training steps",
@@ -195,7 +195,7 @@ fn figures(run: &OpenRun) -> Vec<(&'static str, Figure, String)> {
         ("Throughput", figure(&samples, |rate| units::samples_per_sec(*rate)), "at the median step".to_owned()),
         ("Compute rate", figure(rate, |rate| units::flops_per_sec(*rate)), ceiling_note(share)),
         ("Device busy", figure(busy, |share| units::percent(*share)), "of wall time".to_owned()),
-        ("Peak device memory", memory, "in use at one time".to_owned()),
+        ("Peak device memory", memory, "held by the pools".to_owned()),
         ("Cold start", cold, cold_note),
         ("Test accuracy", accuracy, loss),
         ("Recorder’s cost", recorder, "traced over untraced steps".to_owned()),
@@ -283,8 +283,17 @@ fn legend_ui(cx: &PanelContext<'_>, ui: &mut Ui, share: &PhaseShare) {
     response.on_hover_text(format!("median {}", units::duration_ns(share.median_ns)));
 }
 
-fn top_ops_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
-    let Some(rows) = &run.derived.ops else {
+/// What to list as longest: kernels by the device's own clock where there are any, else operations. `None` = being
+/// computed.
+fn longest_of(run: &OpenRun) -> (&'static str, PanelId, Option<&[OpRow]>) {
+    match &run.derived.kernels {
+        Some(kernels) if !kernels.is_empty() => ("Kernels that take longest", PanelId::Kernels, Some(kernels)),
+        _ => ("Operations that take longest", PanelId::Ops, run.derived.ops.as_deref().map(Vec::as_slice)),
+    }
+}
+
+fn longest_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun, panel: PanelId, rows: Option<&[OpRow]>) {
+    let Some(rows) = rows else {
         text::note(ui, "Being computed…");
         return;
     };
@@ -292,6 +301,11 @@ fn top_ops_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
         let level = run.manifest.spec.trace.level.id();
         text::note(ui, format!("No operations were recorded at level {level}; they need level L1 or higher"));
         return;
+    }
+    if panel == PanelId::Kernels {
+        text::note(ui, "Device timestamps, in sampled steps");
+    } else if run.manifest.environment.adapter.is_some() {
+        text::note(ui, "Host time to hand them over; the device works later. Its own times need recording level L2");
     }
     let mut top: Vec<&OpRow> = rows.iter().collect();
     top.sort_by(|a, b| b.self_ns.total_cmp(&a.self_ns));
@@ -301,8 +315,9 @@ fn top_ops_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
         op_ui(cx, ui, row, (row.self_ns / longest) as f32);
     }
     ui.horizontal(|ui| {
-        if ui.button("All operations").clicked() {
-            cx.send(Command::ShowPanel(PanelId::Ops));
+        let all = if panel == PanelId::Kernels { "All kernels" } else { "All operations" };
+        if ui.button(all).clicked() {
+            cx.send(Command::ShowPanel(panel));
         }
     });
 }

@@ -88,7 +88,10 @@ fn bar_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui) {
         }
         let compare = cx.session.compare();
         let chosen = usize::from(compare.baseline.is_some()) + compare.others.len();
-        let button = egui::Button::image_and_text(icons::COLUMNS.small(ui), format!("Compare {chosen} runs"));
+        let button = egui::Button::image_and_text(
+            icons::COLUMNS.small(ui),
+            format!("Compare {chosen} {}", if chosen == 1 { "run" } else { "runs" }),
+        );
         let help = "Tick the runs to compare; the one with the dot is the baseline";
         if ui.add_enabled(chosen >= 2, button).on_hover_text(help).on_disabled_hover_text(help).clicked() {
             cx.send(Command::ShowPanel(PanelId::Compare));
@@ -138,7 +141,8 @@ fn table_ui(cx: &PanelContext<'_>, state: &mut RunsState, ui: &mut Ui, shown: &[
             header.col(|ui| {
                 ui.strong("Compare").on_hover_text("Tick = compared; dot = baseline");
             });
-            for (title, by, ascending) in TITLES.iter().filter(|(_, by, _)| wide || !matches!(by, By::Size | By::Tags)) {
+            for (title, by, ascending) in TITLES.iter().filter(|(_, by, _)| wide || !matches!(by, By::Size | By::Tags))
+            {
                 header.col(|ui| widgets::sort_header(ui, title, *by, *ascending, &mut state.sort));
             }
             header.col(|_| {});
@@ -174,7 +178,11 @@ fn cells_ui(
         }
     });
     row.col(|ui| {
-        label(ui, RichText::new(&manifest.title).color(cx.tokens.ui.text_strong)).on_hover_text(format!("{}, {} on disk", entry.id, units::bytes(entry.bytes as f64)));
+        label(ui, RichText::new(&manifest.title).color(cx.tokens.ui.text_strong)).on_hover_text(format!(
+            "{}, {} on disk",
+            entry.id,
+            units::bytes(entry.bytes as f64)
+        ));
     });
     row.col(|ui| {
         label(ui, weak(rows::local_time(&manifest.started)));
