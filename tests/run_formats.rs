@@ -53,7 +53,7 @@ fn a_run_of_version_1_opens() {
     assert_eq!(trace.arg(&op, "flops"), Some(ArgValue::Float(2.26e8)));
     assert_eq!(trace.arg(&op, "cached"), Some(ArgValue::Bool(true)));
     let memory = &trace.counters()[0];
-    assert_eq!((memory.name.as_str(), memory.unit.as_str()), (name::MEMORY_COUNTER, "bytes"));
+    assert_eq!((memory.name.as_str(), memory.unit.as_str()), ("Device memory in use", "bytes"));
     assert_eq!(memory.value_at(2_500_000), Some(2_097_152.0));
 }
 
