@@ -68,6 +68,22 @@ impl<'a> Scanner<'a> {
         found
     }
 
+    /// Goes on to the next object that begins after the end of another (`}` `,` `{`); `false` = there is none. To carry
+    /// on after something that is no JSON.
+    pub fn seek_object(&mut self) -> bool {
+        let mut at = self.pos;
+        while let Some(step) = memchr::memchr(b'{', self.bytes.get(at..).unwrap_or(&[])) {
+            let open = at + step;
+            let mut before = self.bytes.get(..open).unwrap_or(&[]).iter().rev().filter(|b| !b.is_ascii_whitespace());
+            if before.next() == Some(&b',') && before.next() == Some(&b'}') && open > self.pos {
+                self.pos = open;
+                return true;
+            }
+            at = open + 1;
+        }
+        false
+    }
+
     /// After an opening bracket or a member: whether another member follows. Takes the comma or the closing bracket.
     pub fn more(&mut self, close: u8, first: &mut bool) -> Result<bool, Broken> {
         let was_first = std::mem::replace(first, false);

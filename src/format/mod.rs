@@ -10,6 +10,7 @@ mod open;
 pub mod perfetto;
 mod report;
 pub mod run_folder;
+mod stacks;
 mod wire;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What happened while a trace was read: how much came in, and everything that was not taken as it stood.
 
-use crate::model::units;
+use crate::model::{TrackKind, units};
 use crate::trace::Trace;
 use serde::Serialize;
 
@@ -32,6 +32,12 @@ pub struct ImportReport {
     pub instants: u64,
     /// Values of counters read.
     pub counters: u64,
+    /// Arrows between spans read.
+    #[serde(default)]
+    pub flows: u64,
+    /// Samples of call stacks read.
+    #[serde(default)]
+    pub samples: u64,
     /// What was not taken as it stood, in the order in which it was met.
     pub notes: Vec<Note>,
     /// Bytes at the end of the file that are no whole packet: the writer was stopped in the middle of it.
@@ -68,6 +74,10 @@ impl ImportReport {
     /// Adds what is known only when all is read: overlaps, nesting that is too deep, spans without an end.
     pub(super) fn close(&mut self, trace: &Trace) {
         for track in trace.tracks() {
+            if track.kind == TrackKind::Async {
+                // They may overlap; that is what they are for.
+                continue;
+            }
             let overlapping = "overlapping spans on one track, drawn one lane lower";
             self.note_many(overlapping, track.overlaps(), None);
             self.note_many("spans nested deeper than 4,096, left out", track.too_deep(), None);

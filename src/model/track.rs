@@ -20,6 +20,8 @@ pub enum TrackKind {
     Compile,
     /// Any other thread.
     Thread,
+    /// Work that is on no thread: spans may overlap freely.
+    Async,
     /// Values over time.
     Counter,
 }

@@ -147,8 +147,21 @@ impl TrackTree {
                 },
             ));
         }
-        // Stable: tracks of a kind stay in the trace's order.
-        tracks.sort_by_key(|(process, track)| (*process, rank(track.kind)));
+        // The file's own order of processes and threads counts first; then tracks of a kind stay in the trace's order.
+        let order = |source: TrackSource| match source {
+            TrackSource::Spans(id) => trace.track(id).map_or((0, 0), |track| track.order),
+            TrackSource::Counter(_) => (0, 0),
+        };
+        let mut process_order = vec![i64::MAX; processes.len()];
+        for (process, track) in &tracks {
+            if let (Some(process), TrackSource::Spans(_)) = (process, track.source)
+                && let Some(known) = process_order.get_mut(*process)
+            {
+                *known = (*known).min(order(track.source).0);
+            }
+        }
+        let of_process = |process: &Option<usize>| process.and_then(|idx| process_order.get(idx)).copied();
+        tracks.sort_by_key(|(process, track)| (of_process(process), *process, rank(track.kind), order(track.source).1));
         Self { tracks: tracks.into_iter().map(|(_, track)| track).collect() }
     }
 
@@ -191,7 +204,8 @@ fn rank(kind: TrackKind) -> u8 {
         TrackKind::Device => 3,
         TrackKind::Compile => 4,
         TrackKind::Process | TrackKind::Thread => 5,
-        TrackKind::Counter => 6,
+        TrackKind::Async => 6,
+        TrackKind::Counter => 7,
     }
 }
 

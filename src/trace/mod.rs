@@ -5,6 +5,7 @@
 
 mod args;
 mod counter;
+mod flow;
 mod lane;
 pub mod lod;
 mod names;
@@ -14,6 +15,7 @@ mod track;
 
 pub use args::{ArgValue, ArgsId};
 pub use counter::{Counter, CounterId};
+pub use flow::{Arrow, FlowEnd, Flows};
 pub use lane::{BLOCK_SPANS, Lane, OPEN, Span};
 pub use lod::{Buckets, Item};
 pub use names::NameId;

@@ -2,6 +2,7 @@
 
 use super::args::{ArgTable, ArgValue, ArgsId};
 use super::counter::{Counter, CounterId};
+use super::flow::{Arrow, FlowEnd, Flows};
 use super::lane::Span;
 use super::names::{NameId, NameTable};
 use super::track::{SpanRef, Track, TrackId};
@@ -21,6 +22,8 @@ pub struct Trace {
     counters: Vec<Arc<Counter>>,
     names: NameTable,
     args: ArgTable,
+    flows: Flows,
+    facts: Arc<Vec<(String, String)>>,
     track_by_uuid: Arc<FxHashMap<u64, TrackId>>,
     counter_by_uuid: Arc<FxHashMap<u64, CounterId>>,
     bounds: Option<(i64, i64)>,
@@ -47,6 +50,16 @@ impl Trace {
     /// A counter.
     pub fn counter(&self, id: CounterId) -> Option<&Counter> {
         self.counters.get(id.0 as usize).map(|counter| &**counter)
+    }
+
+    /// Arrows between spans.
+    pub fn flows(&self) -> &Flows {
+        &self.flows
+    }
+
+    /// What the file says of itself (device, versions, program), in its own words.
+    pub fn facts(&self) -> &[(String, String)] {
+        &self.facts
     }
 
     /// An interned string; empty for an id of another trace.
@@ -137,6 +150,7 @@ impl Trace {
             + self.counters.iter().map(|counter| counter.bytes()).sum::<usize>()
             + self.names.bytes()
             + self.args.bytes()
+            + self.flows.bytes()
     }
 
     // --- Building ---------------------------------------------------------------------------------------------------
@@ -174,6 +188,35 @@ impl Trace {
         self.tracks.push(Arc::new(Track::new(id, uuid, parent, name, process, kind)));
         Arc::make_mut(&mut self.track_by_uuid).insert(uuid, id);
         id
+    }
+
+    /// Sets where a track stands among the others of its kind: by its process first, then by itself; smaller is higher.
+    pub fn set_order(&mut self, id: TrackId, order: (i64, i64)) {
+        self.generation += 1;
+        if let Some(track) = self.track_mut(id) {
+            track.order = order;
+        }
+    }
+
+    /// Changes what a track shows.
+    pub fn set_kind(&mut self, id: TrackId, kind: TrackKind) {
+        self.generation += 1;
+        if let Some(track) = self.track_mut(id) {
+            track.kind = kind;
+        }
+    }
+
+    /// Adds something that the file says of itself.
+    pub fn add_fact(&mut self, what: &str, value: &str) {
+        self.generation += 1;
+        Arc::make_mut(&mut self.facts).push((what.to_owned(), value.to_owned()));
+    }
+
+    /// Adds an arrow.
+    pub fn arrow(&mut self, name: NameId, from: FlowEnd, to: FlowEnd) {
+        self.generation += 1;
+        self.unsettled = true;
+        self.flows.add(Arrow { name, from, to });
     }
 
     /// Gives a track another name, by which its kind is found, or its process another name.
@@ -276,6 +319,9 @@ impl Trace {
             if track.waits() {
                 Arc::make_mut(track).settle();
             }
+        }
+        if self.flows.waits() {
+            self.flows.settle();
         }
         for counter in &mut self.counters {
             if counter.waits() {

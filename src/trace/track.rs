@@ -51,6 +51,8 @@ pub struct Track {
     pub kind: TrackKind,
     /// The track it is part of.
     pub parent: Option<TrackId>,
+    /// Where it stands among the others of its kind: by its process first, then by itself; smaller is higher.
+    pub order: (i64, i64),
     lanes: Vec<Lane>,
     instants: Lane,
     /// Lanes that may still be open at the last span's start: the depth of the last span, plus one.
@@ -83,6 +85,7 @@ impl Track {
             process: process.to_owned(),
             kind,
             parent,
+            order: (0, 0),
             lanes: Vec::new(),
             instants: Lane::default(),
             depth_now: 0,

@@ -1,12 +1,22 @@
-//! Reads Chrome JSON: an array of events, or an object with one. A file that is cut is read as far as it goes.
+//! Reads Chrome JSON: an array of events, or an object with one. A file that is cut is read as far as it goes, and an
+//! event that is no JSON is passed over.
 
 use super::super::json::{Broken, Scanner, Token};
 use super::super::{FormatError, ImportReport};
+use super::async_events::{Families, FamilyKey, Label};
+use super::event::{Event, Text, plain, take_apart};
+use super::flows::{Bind, FlowPoints, Step};
+use super::places::{Places, device_categories};
 use super::time::ns_of_micros;
-use crate::model::TrackKind;
-use crate::trace::{ArgValue, ArgsId, CounterId, NameId, Trace, TrackId};
-use rustc_hash::FxHashMap;
+use super::{kineto, samples};
+use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
 use std::borrow::Cow;
+
+/// Longer spans are taken for damage: what recorded them has overflowed. Seven days, in nanoseconds.
+const ABSURD_NS: i64 = 7 * 86_400 * 1_000_000_000;
+
+/// Number of events at which XProf cuts its export without a word.
+const CUT_AT: u64 = 1_000_000;
 
 /// Reads a whole file.
 ///
@@ -16,21 +26,18 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = Reader::new(Scanner::new(text));
     let result = reader.file();
-    let Reader { mut trace, mut report, events, .. } = reader;
-    trace.settle();
     match result {
-        Err(broken) if events == 0 => {
+        Err(broken) if reader.events == 0 => {
             let hint = "a Chrome trace is an array of events or an object with `traceEvents`";
             Err(FormatError::Damaged { what: format!("No event: {}", broken.what), offset: broken.offset as u64, hint })
         }
         result => {
             if let Err(broken) = result {
                 let left = text.len().saturating_sub(broken.offset);
-                report.note(&format!("place where reading ended: {}", broken.what), Some(broken.offset as u64));
-                report.torn_tail_bytes = left as u64;
+                reader.report.note(&format!("place where reading ended: {}", broken.what), Some(broken.offset as u64));
+                reader.report.torn_tail_bytes = left as u64;
             }
-            report.close(&trace);
-            Ok((trace, report))
+            Ok(reader.finish())
         }
     }
 }
@@ -40,46 +47,38 @@ struct Reader<'a> {
     trace: Trace,
     report: ImportReport,
     events: u64,
-    /// Process and thread as written, and the track they became.
-    tracks: FxHashMap<(Cow<'a, str>, Cow<'a, str>), TrackId>,
-    process_names: FxHashMap<Cow<'a, str>, String>,
-    counters: FxHashMap<(Cow<'a, str>, String), CounterId>,
+    places: Places<'a>,
+    flows: FlowPoints<'a>,
+    families: Families<'a>,
+    memory: kineto::Memory,
+    device_categories: [NameId; 7],
+    frames: Option<&'a [u8]>,
+    samples: Option<&'a [u8]>,
+    /// Spans whose length cannot be true: drawn to the end of the trace, which is known at the end.
+    absurd: Vec<(TrackId, i64, Label)>,
+    /// Events at time 0, which most producers write where they have no time.
+    timeless: Vec<(TrackId, i64, Label)>,
     args: Vec<(NameId, ArgValue)>,
-}
-
-/// An event, taken apart.
-#[derive(Default)]
-struct Event<'a> {
-    kind: Cow<'a, str>,
-    name: Cow<'a, str>,
-    category: Cow<'a, str>,
-    pid: Cow<'a, str>,
-    tid: Cow<'a, str>,
-    start: Option<Cow<'a, str>>,
-    dur: Option<Cow<'a, str>>,
-    args: Option<&'a [u8]>,
-}
-
-/// A number or text as text; nothing for anything else.
-fn plain(token: Token<'_>) -> Cow<'_, str> {
-    match token {
-        Token::Text(text) => text,
-        Token::Number(number) => Cow::Borrowed(number),
-        _ => Cow::Borrowed(""),
-    }
 }
 
 impl<'a> Reader<'a> {
     fn new(scanner: Scanner<'a>) -> Self {
+        let mut trace = Trace::default();
         Self {
             scanner,
-            trace: Trace::default(),
             report: ImportReport::new("Chrome JSON"),
             events: 0,
-            tracks: FxHashMap::default(),
-            process_names: FxHashMap::default(),
-            counters: FxHashMap::default(),
+            places: Places::default(),
+            flows: FlowPoints::default(),
+            families: Families::default(),
+            memory: kineto::Memory::default(),
+            device_categories: device_categories(&mut trace),
+            frames: None,
+            samples: None,
+            absurd: Vec::new(),
+            timeless: Vec::new(),
             args: Vec::new(),
+            trace,
         }
     }
 
@@ -93,11 +92,19 @@ impl<'a> Reader<'a> {
         }
         let (mut first, mut found) = (true, false);
         while self.scanner.more(b'}', &mut first)? {
-            if self.scanner.key()? == "traceEvents" && self.scanner.take(b'[') {
+            let key = self.scanner.key()?;
+            if key == "traceEvents" && self.scanner.take(b'[') {
                 found = true;
                 self.event_list()?;
-            } else {
-                self.scanner.value()?;
+                if self.scanner.peek().is_none() {
+                    break;
+                }
+                continue;
+            }
+            match (&*key, self.scanner.value()?) {
+                ("stackFrames", Token::Nested(json)) => self.frames = Some(json),
+                ("samples", Token::Nested(json)) => self.samples = Some(json),
+                (key, value) => kineto::fact(&mut self.trace, &mut self.report, key, value),
             }
         }
         if found { Ok(()) } else { Err(here(&self.scanner, "the object has no `traceEvents`")) }
@@ -112,161 +119,238 @@ impl<'a> Reader<'a> {
                 self.report.note("event list without its closing bracket, as streaming tools write it", None);
                 return Ok(());
             }
-            if !self.scanner.more(b']', &mut first)? {
-                return Ok(());
+            match self.scanner.more(b']', &mut first) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(broken) => {
+                    self.pass_over(broken)?;
+                    continue;
+                }
             }
             if self.scanner.peek().is_none() && self.events > 0 {
                 self.report.note("event list without its closing bracket, as streaming tools write it", None);
                 return Ok(());
             }
-            let offset = self.scanner.pos() as u64;
-            if self.scanner.take(b'{') {
-                let event = self.take_apart()?;
-                self.event(&event, offset);
-                self.events += 1;
-            } else {
-                self.scanner.value()?;
-                self.report.note("things among the events that are no object, left out", Some(offset));
+            if let Err(broken) = self.next_event() {
+                self.pass_over(broken)?;
+                first = true;
             }
         }
     }
 
-    fn take_apart(&mut self) -> Result<Event<'a>, Broken> {
-        let mut event = Event::default();
-        let mut first = true;
-        while self.scanner.more(b'}', &mut first)? {
-            let key = self.scanner.key()?;
-            let value = self.scanner.value()?;
-            match &*key {
-                "ph" => event.kind = plain(value),
-                "name" => event.name = plain(value),
-                "cat" => event.category = plain(value),
-                "pid" => event.pid = plain(value),
-                "tid" => event.tid = plain(value),
-                "ts" => event.start = Some(plain(value)),
-                "dur" => event.dur = Some(plain(value)),
-                "args" => {
-                    if let Token::Nested(args) = value {
-                        event.args = Some(args);
-                    }
-                }
-                "id" | "s" | "tts" | "tdur" | "cname" | "bp" | "id2" | "sf" | "esf" => {}
-                other => {
-                    let what = format!("members `{other}` of events, not read");
-                    self.report.note(&what, Some(self.scanner.pos() as u64));
-                }
-            }
+    fn next_event(&mut self) -> Result<(), Broken> {
+        let offset = self.scanner.pos() as u64;
+        if self.scanner.take(b'{') {
+            let event = take_apart(&mut self.scanner, &mut self.report)?;
+            self.event(&event, offset);
+            self.events += 1;
+        } else {
+            self.scanner.value()?;
+            self.report.note("things among the events that are no object, left out", Some(offset));
         }
-        Ok(event)
+        Ok(())
+    }
+
+    /// Goes on at the next event after one that is no JSON, for example because a text in it has a bare quote.
+    fn pass_over(&mut self, broken: Broken) -> Result<(), Broken> {
+        if self.events == 0 || !self.scanner.seek_object() {
+            return Err(broken);
+        }
+        let what = format!("events that are no JSON ({}), left out", broken.what);
+        self.report.note(&what, Some(broken.offset as u64));
+        Ok(())
     }
 
     fn event(&mut self, event: &Event<'a>, offset: u64) {
-        if event.kind == "M" {
-            self.metadata(event, offset);
-            return;
-        }
-        if !matches!(&*event.kind, "X" | "B" | "E" | "i" | "I" | "R" | "C") {
-            self.report.note(&format!("events of kind `{}`, left out", event.kind), Some(offset));
-            return;
-        }
-        let Some(start_ns) = event.start.as_deref().and_then(ns_of_micros) else {
-            self.report.note("events without a time that is a number, left out", Some(offset));
-            return;
-        };
-        if event.kind == "C" {
-            self.counter(event, start_ns, offset);
-            return;
-        }
-        let track = self.track(event);
-        if event.kind == "E" {
-            match self.trace.end(track, start_ns) {
-                None => self.report.note("ends without a begin, left out", Some(offset)),
-                Some(span) if start_ns < span.start_ns => {
-                    self.report.note("ends before the begin, drawn without duration", Some(offset));
-                }
-                Some(_) => {}
-            }
-            return;
-        }
-        let name = self.trace.intern(&event.name);
-        let category = self.trace.intern(&event.category);
-        let args = self.arguments(event.args, offset);
         match &*event.kind {
-            "X" => {
-                let dur_ns = event.dur.as_deref().map_or(Some(0), ns_of_micros).unwrap_or_else(|| {
-                    self.report.note("durations that are no number, drawn without duration", Some(offset));
-                    0
-                });
-                if dur_ns < 0 {
-                    self.report.note("negative durations, drawn without duration", Some(offset));
-                }
-                self.trace.complete(track, start_ns, dur_ns, name, category, args);
-                self.report.spans += 1;
-            }
+            "X" | "B" | "E" | "i" | "I" | "R" | "P" => self.on_thread(event, offset),
+            "C" => self.counter(event, offset),
+            "M" => self.metadata(event, offset),
+            "s" | "t" | "f" => self.flow(event, offset),
+            "b" | "e" | "n" | "S" | "T" | "p" | "F" | "N" | "O" | "D" => self.on_no_thread(event, offset),
+            "" if event.start.is_none() => self.report.note("empty events, left out", Some(offset)),
+            other => self.report.note(&format!("events of kind `{other}`, left out"), Some(offset)),
+        }
+    }
+
+    fn time(&mut self, event: &Event<'a>, offset: u64) -> Option<i64> {
+        let time = event.start.as_deref().and_then(ns_of_micros);
+        if time.is_none() {
+            self.report.note("events without a time that is a number, left out", Some(offset));
+        }
+        time
+    }
+
+    fn label(&mut self, event: &Event<'a>, offset: u64) -> Label {
+        Label {
+            name: self.trace.intern(&event.name),
+            category: self.trace.intern(&event.category),
+            args: self.arguments(event.args, offset),
+        }
+    }
+
+    /// Spans and moments of a thread.
+    fn on_thread(&mut self, event: &Event<'a>, offset: u64) {
+        let Some(start_ns) = self.time(event, offset) else { return };
+        let track = self.places.thread(&mut self.trace, &event.pid, &event.tid);
+        if event.kind == "E" {
+            self.end(event, track, start_ns, offset);
+            return;
+        }
+        let label = self.label(event, offset);
+        if self.device_categories.contains(&label.category) && label.category != NameId::EMPTY {
+            self.places.on_device(track);
+        }
+        match &*event.kind {
+            "X" => self.complete(event, track, start_ns, label, offset),
             "B" => {
-                self.trace.begin(track, start_ns, name, category, args);
+                self.trace.begin(track, start_ns, label.name, label.category, label.args);
                 self.report.spans += 1;
             }
             _ => {
-                self.trace.instant(track, start_ns, name, category, args);
+                self.trace.instant(track, start_ns, label.name, label.category, label.args);
                 self.report.instants += 1;
+                self.memory.event(&mut self.trace, &mut self.places, event, start_ns, label);
+            }
+        }
+        if let Some(id) = &event.bind_id {
+            let key = (event.category.clone(), Cow::Borrowed(""), id.clone());
+            let at = (track, start_ns, Bind::Enclosing);
+            match (event.flow_in, event.flow_out) {
+                (true, true) => self.flows.add(key, label.name, Step::Pass, at, offset),
+                (true, false) => self.flows.add(key, label.name, Step::End, at, offset),
+                (false, true) => self.flows.add(key, label.name, Step::Start, at, offset),
+                (false, false) => {}
             }
         }
     }
 
-    fn track(&mut self, event: &Event<'a>) -> TrackId {
-        let (pid, tid) = (&event.pid, &event.tid);
-        let key = (pid.clone(), tid.clone());
-        if let Some(&id) = self.tracks.get(&key) {
-            return id;
+    fn end(&mut self, event: &Event<'a>, track: TrackId, end_ns: i64, offset: u64) {
+        match self.trace.end(track, end_ns) {
+            None if event.name.is_empty() => self.report.note("ends without a begin, left out", Some(offset)),
+            None => {
+                let label = self.label(event, offset);
+                self.trace.instant(track, end_ns, label.name, label.category, label.args);
+                self.report.instants += 1;
+                self.report.note("ends without a begin, shown as moments", Some(offset));
+            }
+            Some(span) => {
+                if end_ns < span.start_ns {
+                    self.report.note("ends before the begin, drawn without duration", Some(offset));
+                }
+                if !event.name.is_empty() && self.trace.name(span.name) != event.name {
+                    let what = "ends with another name than the span that began last, taken for its end";
+                    self.report.note(what, Some(offset));
+                }
+            }
         }
-        let process = self.process_names.get(pid).cloned().unwrap_or_else(|| format!("Process {pid}"));
-        let uuid = self.tracks.len() as u64 + 1;
-        let id = self.trace.add_track(uuid, None, &format!("Thread {tid}"), &process, TrackKind::Thread);
-        self.tracks.insert(key, id);
-        id
+    }
+
+    fn complete(&mut self, event: &Event<'a>, track: TrackId, start_ns: i64, label: Label, offset: u64) {
+        let dur_ns = event.dur.as_deref().map_or(Some(0), ns_of_micros).unwrap_or_else(|| {
+            self.report.note("durations that are no number, drawn without duration", Some(offset));
+            0
+        });
+        self.report.spans += 1;
+        if dur_ns > ABSURD_NS {
+            self.report.note("spans of more than seven days, drawn to the end of the trace", Some(offset));
+            self.absurd.push((track, start_ns, label));
+            return;
+        }
+        if start_ns == 0 {
+            self.timeless.push((track, dur_ns.max(0), label));
+            return;
+        }
+        if dur_ns == -1000 {
+            // PyTorch writes −1 for what was running when the recording stopped.
+            self.report.note("spans of the duration −1 (not finished), drawn to the end of the trace", Some(offset));
+            self.absurd.push((track, start_ns, label));
+            return;
+        }
+        if dur_ns < 0 {
+            self.report.note("negative durations, drawn without duration", Some(offset));
+        }
+        self.trace.complete(track, start_ns, dur_ns, label.name, label.category, label.args);
+    }
+
+    fn flow(&mut self, event: &Event<'a>, offset: u64) {
+        let Some(t_ns) = self.time(event, offset) else { return };
+        let Some(id) = event.id.clone().or_else(|| event.bind_id.clone()) else {
+            self.report.note("flow events without an identifier, left out", Some(offset));
+            return;
+        };
+        let track = self.places.thread(&mut self.trace, &event.pid, &event.tid);
+        let (step, bind) = match &*event.kind {
+            "s" => (Step::Start, Bind::Enclosing),
+            "t" => (Step::Pass, Bind::Enclosing),
+            _ if event.binds_enclosing => (Step::End, Bind::Enclosing),
+            _ => (Step::End, Bind::Next),
+        };
+        let name = self.trace.intern(if event.name.is_empty() { &event.category } else { &event.name });
+        let scope = if event.id_is_local { format!("{} {id}", event.pid).into() } else { id };
+        self.flows.add((event.category.clone(), event.name.clone(), scope), name, step, (track, t_ns, bind), offset);
+    }
+
+    fn on_no_thread(&mut self, event: &Event<'a>, offset: u64) {
+        let Some(t_ns) = self.time(event, offset) else { return };
+        let Some(id) = event.id.clone() else {
+            self.report.note("asynchronous events without an identifier, left out", Some(offset));
+            return;
+        };
+        let label = self.label(event, offset);
+        // Newer events are told apart by category and identifier, older ones and objects by their name too.
+        let newer = matches!(&*event.kind, "b" | "e" | "n");
+        let name: Text<'a> = if newer { Cow::Borrowed("") } else { event.name.clone() };
+        let key: FamilyKey<'a> = (event.pid.clone(), event.category.clone(), name, id);
+        let object = matches!(&*event.kind, "N" | "O" | "D");
+        let group = if object { format!("{} (objects)", event.name) } else { event.name.to_string() };
+        match &*event.kind {
+            "b" | "S" | "N" => self.families.begin(key, &group, t_ns, label),
+            "e" | "F" | "D" => {
+                if !self.families.end(&key, t_ns, label, &mut self.report, offset) {
+                    self.families.moment(key, &group, t_ns, label);
+                    self.report.note("asynchronous ends without a begin, shown as moments", Some(offset));
+                }
+            }
+            _ => self.families.moment(key, &group, t_ns, label),
+        }
     }
 
     fn metadata(&mut self, event: &Event<'a>, offset: u64) {
-        let mut name = None;
+        let mut value = None;
         if let Some(args) = event.args {
             let mut scanner = Scanner::new(args);
             let (mut first, mut opened) = (true, scanner.take(b'{'));
             while opened {
                 opened = scanner.more(b'}', &mut first).unwrap_or(false);
-                let Some((key, value)) = opened.then(|| Some((scanner.key().ok()?, scanner.value().ok()?))).flatten()
+                let Some((key, token)) = opened.then(|| Some((scanner.key().ok()?, scanner.value().ok()?))).flatten()
                 else {
                     break;
                 };
-                if key == "name" {
-                    name = Some(plain(value).into_owned());
+                if matches!(&*key, "name" | "labels" | "sort_index") {
+                    value = Some(plain(token));
                 }
             }
         }
-        match (&*event.name, name) {
-            ("process_name", Some(name)) => {
-                self.process_names.insert(event.pid.clone(), name.clone());
-                let of_process = self.tracks.iter().filter(|((pid, _), _)| *pid == event.pid);
-                for id in of_process.map(|(_, id)| *id).collect::<Vec<_>>() {
-                    self.trace.rename(id, None, Some(&name));
-                }
-            }
-            ("thread_name", Some(name)) => {
-                let id = self.track(event);
-                self.trace.rename(id, Some(&name), None);
-            }
-            (other, _) => {
-                self.report.note(&format!("descriptions of kind `{other}`, not shown"), Some(offset));
-            }
+        let place = (&event.pid, &event.tid);
+        let known = value.is_some_and(|value| self.places.describe(&mut self.trace, &event.name, place, &value));
+        if !known {
+            self.report.note(&format!("descriptions of kind `{}`, not shown", event.name), Some(offset));
         }
     }
 
-    fn counter(&mut self, event: &Event<'a>, t_ns: i64, offset: u64) {
+    fn counter(&mut self, event: &Event<'a>, offset: u64) {
+        let Some(t_ns) = self.time(event, offset) else { return };
         let args = self.arguments(event.args, offset);
         let series: Vec<(NameId, ArgValue)> = self.trace.args(args).to_vec();
         if series.is_empty() {
             self.report.note("counter events without a value, left out", Some(offset));
         }
+        // Counters of one name with different identifiers are different counters.
+        let name = match &event.id {
+            Some(id) => Cow::Owned(format!("{} {id}", event.name)),
+            None => event.name.clone(),
+        };
         for (key, value) in series {
             let number = match value {
                 ArgValue::Int(value) => Some(value as f64),
@@ -279,27 +363,10 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let key = self.trace.name(key).to_owned();
-            let counter = self.counter_of(event, &key);
+            let counter = self.places.counter(&mut self.trace, &event.pid, &name, &key);
             self.trace.sample(counter, t_ns, number);
             self.report.counters += 1;
         }
-    }
-
-    /// One counter for each series. The first of a name bears the name alone, with its key as the unit unless that is
-    /// the usual `value`; further ones are told apart by their key.
-    fn counter_of(&mut self, event: &Event<'a>, key: &str) -> CounterId {
-        let place = (event.pid.clone(), format!("{}\0{key}", event.name));
-        if let Some(&id) = self.counters.get(&place) {
-            return id;
-        }
-        let prefix = format!("{}\0", event.name);
-        let first = !self.counters.keys().any(|(pid, name)| *pid == event.pid && name.starts_with(&prefix));
-        let unit = if key == "value" { "" } else { key };
-        let name = if first { event.name.to_string() } else { format!("{} ({key})", event.name) };
-        let process = self.process_names.get(&event.pid).cloned().unwrap_or_default();
-        let id = self.trace.add_counter(self.counters.len() as u64 + 1, &name, unit, &process);
-        self.counters.insert(place, id);
-        id
     }
 
     fn arguments(&mut self, args: Option<&'a [u8]>, offset: u64) -> ArgsId {
@@ -331,5 +398,35 @@ impl<'a> Reader<'a> {
             self.args.push((key, value));
         }
         self.trace.intern_args(&self.args)
+    }
+
+    /// What can be done only when all events are known.
+    fn finish(mut self) -> (Trace, ImportReport) {
+        if self.events == CUT_AT {
+            self.report.note("exactly 1,000,000 events: the program that wrote the file has probably cut it", None);
+        }
+        let (start_ns, end_ns) = self.trace.bounds().unwrap_or((0, 0));
+        // Events at time 0 in a trace that begins much later have no time; they would squeeze the rest to a line.
+        for (track, dur_ns, label) in std::mem::take(&mut self.timeless) {
+            let lost = start_ns > ABSURD_NS;
+            if lost {
+                self.report.note("spans at time 0, long before all others, shown where the trace begins", None);
+            }
+            let at_ns = if lost { start_ns } else { 0 };
+            self.trace.complete(track, at_ns, dur_ns, label.name, label.category, label.args);
+        }
+        for (track, from_ns, label) in std::mem::take(&mut self.absurd) {
+            let dur_ns = end_ns.saturating_sub(from_ns).max(0);
+            self.trace.complete(track, from_ns, dur_ns, label.name, label.category, label.args);
+        }
+        self.families.finish(&mut self.trace, &mut self.places, &mut self.report, end_ns);
+        if let Some(samples) = self.samples {
+            samples::add(&mut self.trace, &mut self.places, &mut self.report, self.frames, samples);
+        }
+        self.places.finish(&mut self.trace);
+        self.trace.settle();
+        self.flows.finish(&mut self.trace, &mut self.report);
+        self.report.close(&self.trace);
+        (self.trace, self.report)
     }
 }

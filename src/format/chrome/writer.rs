@@ -4,7 +4,8 @@
 use super::super::json::put_text;
 use super::time::{put_digits, put_micros};
 use crate::model::TrackKind;
-use crate::trace::{ArgValue, ArgsId, Span, SpanRef, Trace, Track};
+use crate::trace::{ArgValue, ArgsId, FlowEnd, Span, SpanRef, Trace, Track};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
@@ -24,9 +25,15 @@ pub fn to_json(trace: &Trace) -> Vec<u8> {
 /// # Errors
 /// If the output refuses.
 pub fn write(trace: &Trace, out: impl Write) -> io::Result<()> {
-    let mut writer =
-        Writer { trace, out, piece: Vec::with_capacity(PIECE_BYTES * 2), first: true, processes: Vec::new() };
-    writer.piece.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    let mut writer = Writer {
+        trace,
+        out,
+        piece: Vec::with_capacity(PIECE_BYTES * 2),
+        first: true,
+        processes: Vec::new(),
+        moved: FxHashMap::default(),
+    };
+    writer.head();
     for track in trace.tracks() {
         writer.track(track)?;
     }
@@ -42,6 +49,7 @@ pub fn write(trace: &Trace, out: impl Write) -> io::Result<()> {
             writer.piece.extend_from_slice(b"}}");
         }
     }
+    writer.flows()?;
     writer.piece.extend_from_slice(b"\n]}\n");
     writer.out.write_all(&writer.piece)?;
     writer.out.flush()
@@ -53,9 +61,89 @@ struct Writer<'a, W> {
     piece: Vec<u8>,
     first: bool,
     processes: Vec<String>,
+    /// Threads of spans that are not on the thread of their track.
+    moved: FxHashMap<SpanRef, u64>,
+}
+
+/// Number of a track's thread. Lanes of one track are far apart in number from those of the next.
+fn tid_of(track: &Track) -> u64 {
+    (u64::from(track.id.0) + 1) * 10_000
 }
 
 impl<W: Write> Writer<'_, W> {
+    /// The beginning, with what the trace says of itself.
+    fn head(&mut self) {
+        self.piece.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",");
+        for (what, value) in self.trace.facts() {
+            // These two would be taken for the format's own.
+            if !matches!(what.as_str(), "displayTimeUnit" | "traceEvents") {
+                put_text(&mut self.piece, what);
+                self.piece.push(b':');
+                put_text(&mut self.piece, value);
+                self.piece.push(b',');
+            }
+        }
+        self.piece.extend_from_slice(b"\"traceEvents\":[");
+    }
+
+    /// Arrows, as pairs of flow events.
+    fn flows(&mut self) -> io::Result<()> {
+        let trace = self.trace;
+        for (number, arrow) in trace.flows().iter().enumerate() {
+            for (kind, end) in [(b's', arrow.from), (b'f', arrow.to)] {
+                let Some(track) = trace.track(end.track) else { continue };
+                let pid = self.process(&track.process)?;
+                let tid = self.thread_at(track, end);
+                self.open(kind, pid, Some(tid), end.t_ns, trace.name(arrow.name))?;
+                self.piece.extend_from_slice(b",\"cat\":\"flow\",\"id\":");
+                put_digits(&mut self.piece, number as u64 + 1, 1);
+                self.piece.extend_from_slice(if kind == b'f' { b",\"bp\":\"e\"}" } else { b"}" });
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread on which the span that an arrow means was written.
+    fn thread_at(&self, track: &Track, end: FlowEnd) -> u64 {
+        let moved = track.innermost_at(end.t_ns).and_then(|at| self.moved.get(&at));
+        moved.copied().unwrap_or_else(|| tid_of(track))
+    }
+
+    /// A track that is no thread: each outermost span and what is inside it under an identifier of its own.
+    fn async_track(&mut self, pid: u64, track: &Track) -> io::Result<()> {
+        let roots = track.spans().filter(|(at, _)| at.depth == 0 || self.trace.parent(*at).is_none());
+        for (number, (root, _)) in roots.enumerate() {
+            let id = format!("{}.{number}", track.id.0);
+            self.async_span(pid, track, &id, root)?;
+        }
+        Ok(())
+    }
+
+    /// A span and, by recursion as deep as they nest (at most 4,096, the store's limit), what is inside it.
+    fn async_span(&mut self, pid: u64, track: &Track, id: &str, at: SpanRef) -> io::Result<()> {
+        let Some(span) = self.trace.span(at) else { return Ok(()) };
+        self.async_event(b'b', pid, track, (id, span.start_ns), &span)?;
+        for idx in track.children(at.depth as usize, at.idx as usize) {
+            self.async_span(pid, track, id, SpanRef { depth: at.depth + 1, idx: idx as u32, ..at })?;
+        }
+        if span.is_open() { Ok(()) } else { self.async_event(b'e', pid, track, (id, span.end_ns()), &span) }
+    }
+
+    fn async_event(
+        &mut self,
+        kind: u8,
+        pid: u64,
+        track: &Track,
+        (id, t_ns): (&str, i64),
+        span: &Span,
+    ) -> io::Result<()> {
+        self.open(kind, pid, Some(tid_of(track)), t_ns, self.trace.name(span.name))?;
+        self.piece.extend_from_slice(b",\"id\":");
+        put_text(&mut self.piece, id);
+        self.details(span);
+        Ok(())
+    }
+
     /// Number of a process, which is named when it is met first.
     fn process(&mut self, name: &str) -> io::Result<u64> {
         if let Some(at) = self.processes.iter().position(|known| known == name) {
@@ -74,8 +162,11 @@ impl<W: Write> Writer<'_, W> {
         if track.kind == TrackKind::Process && track.depth_count() == 0 && track.instants().is_empty() {
             return Ok(());
         }
-        // Lanes of one track are far apart in number from those of the next.
-        let tid = (u64::from(track.id.0) + 1) * 10_000;
+        if track.kind == TrackKind::Async {
+            self.async_track(pid, track)?;
+            return self.moments(pid, track);
+        }
+        let tid = tid_of(track);
         self.metadata("thread_name", pid, tid, &track.name)?;
         let mut spans: Vec<(SpanRef, Span)> = track.spans().collect();
         spans.sort_by_key(|(_, span)| (span.start_ns, Reverse(span.end_ns())));
@@ -95,8 +186,14 @@ impl<W: Write> Writer<'_, W> {
                 named.push(at.depth);
                 self.metadata("thread_name", pid, own_tid, &format!("{} (overlapping)", track.name))?;
             }
+            self.moved.insert(*at, own_tid);
             self.span(pid, own_tid, span)?;
         }
+        self.moments(pid, track)
+    }
+
+    fn moments(&mut self, pid: u64, track: &Track) -> io::Result<()> {
+        let tid = tid_of(track);
         for instant in track.instants().iter() {
             self.open(b'i', pid, Some(tid), instant.start_ns, self.trace.name(instant.name))?;
             self.piece.extend_from_slice(b",\"s\":\"t\"");

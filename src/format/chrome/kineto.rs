@@ -1,0 +1,121 @@
+//! What PyTorch's profiler (Kineto) puts into a Chrome trace beside its events: facts of the machine in the outer object,
+//! and memory use as moments.
+
+use super::super::json::{Scanner, Token};
+use super::async_events::Label;
+use super::event::Event;
+use super::places::Places;
+use crate::format::ImportReport;
+use crate::trace::{ArgValue, Trace};
+use rustc_hash::FxHashMap;
+
+/// Longest text of a fact that is kept, in bytes.
+const MAX_FACT_BYTES: usize = 4096;
+
+/// Keys that only PyTorch's profiler writes.
+const KINETO_KEYS: [&str; 3] = ["deviceProperties", "distributedInfo", "cupti_version"];
+
+/// Takes a member of the outer object as a fact.
+pub(super) fn fact(trace: &mut Trace, report: &mut ImportReport, key: &str, value: Token<'_>) {
+    if KINETO_KEYS.contains(&key) {
+        "PyTorch profiler (Chrome JSON)".clone_into(&mut report.format);
+    }
+    let text = match value {
+        Token::Text(text) => text.into_owned(),
+        Token::Number(number) => number.to_owned(),
+        Token::Bool(value) => value.to_string(),
+        Token::Null => return,
+        Token::Nested(json) => {
+            if key == "deviceProperties" {
+                devices(trace, json);
+            }
+            String::from_utf8_lossy(json).into_owned()
+        }
+    };
+    if text.len() > MAX_FACT_BYTES {
+        report.note(&format!("`{key}` beside the events is longer than 4 KiB and not kept"), None);
+    } else {
+        trace.add_fact(key, &text);
+    }
+}
+
+/// The names of the devices.
+fn devices(trace: &mut Trace, json: &[u8]) {
+    let mut scanner = Scanner::new(json);
+    let mut first = true;
+    if !scanner.take(b'[') {
+        return;
+    }
+    while let Ok(true) = scanner.more(b']', &mut first) {
+        let Ok(Token::Nested(device)) = scanner.value() else { return };
+        let mut inner = Scanner::new(device);
+        let (mut name, mut id, mut first) = (None, None, true);
+        if !inner.take(b'{') {
+            continue;
+        }
+        while let Ok(true) = inner.more(b'}', &mut first) {
+            let Some((key, value)) = inner.key().ok().and_then(|key| Some((key, inner.value().ok()?))) else { break };
+            match (&*key, value) {
+                ("name", Token::Text(text)) => name = Some(text),
+                ("id", Token::Number(number)) => id = Some(number),
+                _ => {}
+            }
+        }
+        if let Some(name) = name {
+            trace.add_fact(&format!("device {}", id.unwrap_or("?")), &name);
+        }
+    }
+}
+
+/// Memory by device, from `[memory]` moments. Older files tell changes only; then the curve begins at 0.
+#[derive(Default)]
+pub(super) struct Memory {
+    changed: FxHashMap<(i64, i64), f64>,
+}
+
+impl Memory {
+    /// Takes a moment, if it tells of memory.
+    pub fn event<'a>(
+        &mut self,
+        trace: &mut Trace,
+        places: &mut Places<'a>,
+        event: &Event<'a>,
+        t_ns: i64,
+        label: Label,
+    ) {
+        if event.name != "[memory]" {
+            return;
+        }
+        let (mut bytes, mut allocated, mut reserved, mut kind, mut device) = (None, None, None, 0, -1);
+        for (key, value) in trace.args(label.args) {
+            let ArgValue::Int(value) = *value else { continue };
+            match trace.name(*key) {
+                "Bytes" => bytes = Some(value as f64),
+                "Total Allocated" => allocated = Some(value as f64),
+                "Total Reserved" => reserved = Some(value as f64),
+                "Device Type" => kind = value,
+                "Device Id" => device = value,
+                _ => {}
+            }
+        }
+        // PyTorch's numbers of device types: 0 is the host, all others are accelerators.
+        let place = if kind == 0 { "host".to_owned() } else { format!("device {}", device.max(0)) };
+        let mut sample = |name: String, value: f64| {
+            let counter = places.own_counter(trace, &event.pid, &name, "bytes");
+            trace.sample(counter, t_ns, value);
+        };
+        if let Some(reserved) = reserved.filter(|reserved| *reserved > 0.0) {
+            sample(format!("Memory reserved, {place}"), reserved);
+        }
+        match (allocated, bytes) {
+            (Some(allocated), _) => sample(format!("Memory allocated, {place}"), allocated),
+            (None, Some(bytes)) => {
+                let sum = self.changed.entry((kind, device)).or_default();
+                *sum += bytes;
+                let sum = *sum;
+                sample(format!("Memory allocated since the start, {place}"), sum);
+            }
+            (None, None) => {}
+        }
+    }
+}

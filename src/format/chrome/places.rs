@@ -1,0 +1,187 @@
+//! Processes and threads of a Chrome trace: which track an event belongs to, what it is called and where it stands.
+//!
+//! Identifiers are kept as they are written, number or text, and always in pairs: threads of different processes may
+//! bear the same number. Names can come after the events, so they are given at the end.
+
+use crate::model::TrackKind;
+use crate::trace::{CounterId, NameId, Trace, TrackId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+
+/// Categories of work that a device does, as PyTorch's profiler writes them, old and new.
+pub(super) const DEVICE_CATEGORIES: [&str; 7] =
+    ["kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset", "gpu_user_annotation"];
+
+#[derive(Default)]
+struct Process {
+    name: Option<String>,
+    labels: String,
+    order: i64,
+    tracks: Vec<TrackId>,
+    counters: Vec<(CounterId, u64, String, String)>,
+}
+
+/// All processes and threads so far.
+#[derive(Default)]
+pub(super) struct Places<'a> {
+    tracks: FxHashMap<(Cow<'a, str>, Cow<'a, str>), TrackId>,
+    /// The place of the last event: most events follow one of the same thread.
+    last: Option<((Cow<'a, str>, Cow<'a, str>), TrackId)>,
+    processes: Vec<(Cow<'a, str>, Process)>,
+    process_index: FxHashMap<Cow<'a, str>, usize>,
+    counters: FxHashMap<(Cow<'a, str>, String), CounterId>,
+    counted_names: FxHashSet<(Cow<'a, str>, String)>,
+    orders: FxHashMap<TrackId, i64>,
+    device: FxHashSet<TrackId>,
+    uuids: u64,
+}
+
+impl<'a> Places<'a> {
+    fn process(&mut self, pid: &Cow<'a, str>) -> &mut Process {
+        let next = self.processes.len();
+        let index = *self.process_index.entry(pid.clone()).or_insert(next);
+        if index == next {
+            self.processes.push((pid.clone(), Process::default()));
+        }
+        // An element with this index was found or has just been pushed.
+        &mut self.processes[index].1
+    }
+
+    /// Number for a track that is no thread.
+    pub fn uuid(&mut self) -> u64 {
+        self.uuids += 1;
+        self.uuids
+    }
+
+    /// The track of a thread.
+    pub fn thread(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, tid: &Cow<'a, str>) -> TrackId {
+        if let Some(((known_pid, known_tid), id)) = &self.last
+            && known_pid == pid
+            && known_tid == tid
+        {
+            return *id;
+        }
+        let key = (pid.clone(), tid.clone());
+        let id = match self.tracks.get(&key) {
+            Some(id) => *id,
+            None => {
+                let uuid = self.uuid();
+                let id = trace.add_track(uuid, None, &format!("Thread {tid}"), "", TrackKind::Thread);
+                self.tracks.insert(key.clone(), id);
+                self.process(pid).tracks.push(id);
+                id
+            }
+        };
+        self.last = Some((key, id));
+        id
+    }
+
+    /// A new track of a process that is no thread.
+    pub fn other(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, name: &str) -> TrackId {
+        let uuid = self.uuid();
+        let id = trace.add_track(uuid, None, name, "", TrackKind::Async);
+        self.process(pid).tracks.push(id);
+        id
+    }
+
+    /// Says that a track shows work of a device.
+    pub fn on_device(&mut self, track: TrackId) {
+        self.device.insert(track);
+    }
+
+    /// Takes in what a metadata event says; `false` = it says nothing that is shown.
+    pub fn describe(
+        &mut self,
+        trace: &mut Trace,
+        what: &str,
+        (pid, tid): (&Cow<'a, str>, &Cow<'a, str>),
+        value: &str,
+    ) -> bool {
+        match what {
+            "process_name" => self.process(pid).name = Some(value.to_owned()),
+            "process_labels" => self.process(pid).labels = value.to_owned(),
+            "process_sort_index" => self.process(pid).order = value.parse().unwrap_or(0),
+            "thread_sort_index" => {
+                let track = self.thread(trace, pid, tid);
+                self.orders.insert(track, value.parse().unwrap_or(0));
+            }
+            "thread_name" => {
+                let track = self.thread(trace, pid, tid);
+                trace.rename(track, Some(value), None);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// One counter for each series. The first of a name bears the name alone, with its key as the unit unless that is
+    /// the usual `value`; further ones are told apart by their key.
+    pub fn counter(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, name: &str, key: &str) -> CounterId {
+        let place = (pid.clone(), format!("{name}\0{key}"));
+        if let Some(&id) = self.counters.get(&place) {
+            return id;
+        }
+        let first = self.counted_names.insert((pid.clone(), name.to_owned()));
+        let unit = if key == "value" { "" } else { key };
+        let title = if first { name.to_owned() } else { format!("{name} ({key})") };
+        self.add_counter(trace, pid, &title, unit, place)
+    }
+
+    /// A counter of this very name and unit.
+    pub fn own_counter(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, name: &str, unit: &str) -> CounterId {
+        let place = (pid.clone(), format!("{name}\0{unit}\0own"));
+        match self.counters.get(&place) {
+            Some(&id) => id,
+            None => self.add_counter(trace, pid, name, unit, place),
+        }
+    }
+
+    fn add_counter(
+        &mut self,
+        trace: &mut Trace,
+        pid: &Cow<'a, str>,
+        title: &str,
+        unit: &str,
+        place: (Cow<'a, str>, String),
+    ) -> CounterId {
+        let uuid = self.uuid();
+        let id = trace.add_counter(uuid, title, unit, "");
+        self.counters.insert(place, id);
+        self.process(pid).counters.push((id, uuid, title.to_owned(), unit.to_owned()));
+        id
+    }
+
+    /// Gives all tracks and counters the names of their processes, their order, and devices their kind.
+    pub fn finish(mut self, trace: &mut Trace) {
+        let mut taken: FxHashSet<String> = FxHashSet::default();
+        for (pid, process) in std::mem::take(&mut self.processes) {
+            let mut name = process.name.clone().unwrap_or_else(|| format!("Process {pid}"));
+            if !process.labels.is_empty() {
+                name = format!("{name} ({})", process.labels);
+            }
+            // A process without anything to show takes no name from another.
+            let shown = |id: &TrackId| trace.track(*id).is_some_and(|track| track.bounds().is_some());
+            let any = !process.counters.is_empty() || process.tracks.iter().any(shown);
+            if any && !taken.insert(name.clone()) {
+                name = format!("{name} {pid}");
+                taken.insert(name.clone());
+            }
+            for id in &process.tracks {
+                trace.rename(*id, None, Some(&name));
+                let order = self.orders.get(id).copied().unwrap_or(0);
+                trace.set_order(*id, (process.order, order));
+            }
+            for (_, uuid, title, unit) in &process.counters {
+                trace.add_counter(*uuid, title, unit, &name);
+            }
+        }
+        for id in self.device {
+            trace.set_kind(id, TrackKind::Device);
+        }
+    }
+}
+
+/// The categories of [`DEVICE_CATEGORIES`] in one trace.
+pub(super) fn device_categories(trace: &mut Trace) -> [NameId; 7] {
+    DEVICE_CATEGORIES.map(|name| trace.intern(name))
+}

@@ -1,0 +1,174 @@
+//! Events beyond plain spans: flows, asynchronous spans, objects, samples, memory; and files with faults in them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use super::{read, to_json};
+use crate::model::TrackKind;
+use crate::trace::Trace;
+
+fn events(list: &str) -> (Trace, crate::format::ImportReport) {
+    read(format!("[{list}]").as_bytes()).unwrap()
+}
+
+fn notes(report: &crate::format::ImportReport) -> Vec<(&str, u64)> {
+    report.notes.iter().map(|note| (note.what.as_str(), note.count)).collect()
+}
+
+/// Name, start and length of all spans of a track, outermost lane first.
+fn spans(trace: &Trace, track: &str) -> Vec<(String, i64, i64)> {
+    let track = trace.tracks().iter().find(|known| known.name == track).unwrap();
+    track.spans().map(|(_, s)| (trace.name(s.name).to_owned(), s.start_ns, s.dur_ns)).collect()
+}
+
+fn arrows(trace: &Trace) -> Vec<(String, String)> {
+    let at = |end: crate::trace::FlowEnd| {
+        let at = trace.track(end.track).unwrap().innermost_at(end.t_ns).unwrap();
+        trace.name(trace.span(at).unwrap().name).to_owned()
+    };
+    trace.flows().iter().map(|arrow| (at(arrow.from), at(arrow.to))).collect()
+}
+
+const FLOWS: &str = r#"
+    {"ph":"X","pid":1,"tid":1,"ts":100,"dur":50,"name":"op"},
+    {"ph":"X","pid":1,"tid":1,"ts":110,"dur":10,"name":"launch"},
+    {"ph":"X","pid":2,"tid":"stream 7","ts":109,"dur":30,"name":"kernel a","cat":"kernel"},
+    {"ph":"X","pid":2,"tid":"stream 7","ts":150,"dur":5,"name":"kernel b","cat":"Kernel"},
+    {"ph":"s","pid":1,"tid":1,"ts":110,"id":7,"cat":"ac2g","name":"ac2g"},
+    {"ph":"f","pid":2,"tid":"stream 7","ts":109,"id":7,"cat":"ac2g","name":"ac2g","bp":"e"},
+    {"ph":"f","pid":2,"tid":"stream 7","ts":141,"id":7,"cat":"ac2g","name":"ac2g"},
+    {"ph":"f","pid":2,"tid":"stream 7","ts":150,"id":8,"cat":"ac2g","name":"ac2g","bp":"e"}"#;
+
+#[test]
+fn flows_join_spans_even_where_the_device_clock_is_early() {
+    let (trace, report) = events(FLOWS);
+    assert_eq!(notes(&report), [("flow ends without a start, left out", 1)]);
+    let launch = |kernel: &str| ("launch".to_owned(), kernel.to_owned());
+    assert_eq!(arrows(&trace), [launch("kernel a"), launch("kernel b")]);
+    assert_eq!(trace.tracks()[1].kind, TrackKind::Device);
+    assert_eq!(trace.tracks()[0].kind, TrackKind::Thread);
+    let (again, report) = read(&to_json(&trace)).unwrap();
+    assert_eq!((arrows(&again), notes(&report)), (arrows(&trace), vec![]));
+}
+
+#[test]
+fn spans_with_bind_id_are_flows() {
+    let (trace, _) = events(
+        r#"{"ph":"X","pid":1,"tid":1,"ts":0.5,"dur":1,"name":"a","bind_id":"0x3","flow_out":true},
+           {"ph":"X","pid":1,"tid":2,"ts":4,"dur":1,"name":"b","bind_id":"0x3","flow_in":true,"flow_out":true},
+           {"ph":"X","pid":1,"tid":1,"ts":6,"dur":1,"name":"c","bind_id":"0x3","flow_in":true}"#,
+    );
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(arrows(&trace), [pair("a", "b"), pair("b", "c")]);
+}
+
+#[test]
+fn asynchronous_spans_of_one_identifier_nest_and_others_run_beside_them() {
+    let (trace, report) = events(
+        r#"{"ph":"b","pid":1,"cat":"net","id":"0x1","ts":10,"name":"load"},
+           {"ph":"b","pid":1,"cat":"net","id":"0x2","ts":12,"name":"load"},
+           {"ph":"b","pid":1,"cat":"net","id":"0x1","ts":13,"name":"dns"},
+           {"ph":"n","pid":1,"cat":"net","id":"0x1","ts":14,"name":"answer"},
+           {"ph":"e","pid":1,"cat":"net","id":"0x1","ts":15,"name":"dns"},
+           {"ph":"e","pid":1,"cat":"net","id":"0x1","ts":20,"name":"load"},
+           {"ph":"e","pid":1,"cat":"net","id":"0x2","ts":30,"name":"load"},
+           {"ph":"b","pid":1,"cat":"net","id":"0x3","ts":21,"name":"load"},
+           {"ph":"e","pid":1,"cat":"net","id":"0x9","ts":22,"name":"lost"}"#,
+    );
+    let span = |name: &str, start: i64, dur: i64| (name.to_owned(), start * 1000, dur * 1000);
+    assert_eq!(spans(&trace, "load"), [span("load", 10, 10), span("load", 21, 9), span("dns", 13, 2)]);
+    assert_eq!(spans(&trace, "load (2)"), [span("load", 12, 18)]);
+    assert!(trace.tracks().iter().all(|track| track.kind == TrackKind::Async));
+    assert_eq!(report.spans, 4);
+    assert_eq!(report.instants, 2);
+    assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
+    let (again, _) = read(&to_json(&trace)).unwrap();
+    assert_eq!(spans(&again, "load"), spans(&trace, "load"));
+    assert_eq!(spans(&again, "load (2)"), spans(&trace, "load (2)"));
+}
+
+#[test]
+fn objects_live_and_older_asynchronous_events_are_read() {
+    let (trace, report) = events(
+        r#"{"ph":"N","pid":1,"id":"0x1","ts":1,"name":"Tree"},
+           {"ph":"O","pid":1,"id":"0x1","ts":2,"name":"Tree","args":{"snapshot":{"a":1}}},
+           {"ph":"D","pid":1,"id":"0x1","ts":9,"name":"Tree"},
+           {"ph":"S","pid":1,"cat":"c","id":4,"ts":1,"name":"task"},
+           {"ph":"T","pid":1,"cat":"c","id":4,"ts":2,"name":"task","args":{"step":"half"}},
+           {"ph":"F","pid":1,"cat":"c","id":4,"ts":5,"name":"task"}"#,
+    );
+    assert_eq!(spans(&trace, "Tree (objects)"), [("Tree".to_owned(), 1000, 8000)]);
+    assert_eq!(spans(&trace, "task"), [("task".to_owned(), 1000, 4000)]);
+    assert_eq!((report.instants, report.notes.len()), (2, 0));
+}
+
+#[test]
+fn processes_are_named_ordered_and_kept_apart() {
+    let (trace, _) = events(
+        r#"{"ph":"X","pid":5,"tid":0,"ts":1,"dur":1,"name":"a"},
+           {"ph":"X","pid":6,"tid":0,"ts":1,"dur":1,"name":"a"},
+           {"ph":"X","pid":7,"tid":0,"ts":1,"dur":1,"name":"a"},
+           {"ph":"M","pid":5,"tid":0,"ts":0,"name":"process_name","args":{"name":"python"}},
+           {"ph":"M","pid":6,"tid":0,"ts":0,"name":"process_name","args":{"name":"python"}},
+           {"ph":"M","pid":7,"tid":0,"ts":0,"name":"process_name","args":{"name":"python"}},
+           {"ph":"M","pid":6,"tid":0,"ts":0,"name":"process_labels","args":{"labels":"GPU 0"}},
+           {"ph":"M","pid":6,"tid":0,"ts":0,"name":"process_sort_index","args":{"sort_index":-4}}"#,
+    );
+    let names: Vec<&str> = trace.tracks().iter().map(|track| track.process.as_str()).collect();
+    assert_eq!(names, ["python", "python (GPU 0)", "python 7"]);
+    assert_eq!(trace.tracks()[1].order, (-4, 0));
+}
+
+#[test]
+fn what_cannot_be_true_is_drawn_where_it_can_be_and_counted() {
+    let (trace, report) = events(
+        r#"{"ph":"X","pid":1,"tid":1,"ts":1700000000000000,"dur":100,"name":"sound"},
+           {"ph":"X","pid":1,"tid":2,"ts":1700000000000010,"dur":7442000000000000000,"name":"overflowed"},
+           {"ph":"X","pid":1,"tid":3,"ts":1700000000000020,"dur":-1,"name":"unfinished"},
+           {"ph":"X","pid":1,"tid":4,"ts":1700000000000030,"dur":-7,"name":"backwards"},
+           {"ph":"X","pid":1,"tid":5,"ts":0,"dur":0,"name":"timeless"},
+           {}"#,
+    );
+    let base = 1_700_000_000_000_000_000;
+    assert_eq!(trace.bounds(), Some((base, base + 100_000)));
+    assert_eq!(spans(&trace, "Thread 3"), [("unfinished".to_owned(), base + 20_000, 80_000)]);
+    assert_eq!(spans(&trace, "Thread 5"), [("timeless".to_owned(), base, 0)]);
+    // A number of microseconds that is no time at all is told apart from one that is only absurd.
+    assert_eq!(spans(&trace, "Thread 2").len(), 1);
+    assert_eq!(report.notes.len(), 5, "{:?}", report.notes);
+}
+
+#[test]
+fn an_event_that_is_no_json_costs_itself_only() {
+    let (trace, report) = events(
+        r#"{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"first"},
+           {"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":"a "quoted" name"},
+           {"ph":"X","pid":1,tid":1,"ts":3,"dur":1,"name":"no opening quote"},
+           {"ph":"X","pid":1,"tid":1,"ts":4,"dur":1,"name":"C:\dir\new"}"#,
+    );
+    let names: Vec<String> = spans(&trace, "Thread 1").into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names.len(), 2, "{names:?} {:?}", report.notes);
+    assert_eq!(report.notes.iter().map(|note| note.count).sum::<u64>(), 2);
+    assert_eq!(report.torn_tail_bytes, 0);
+}
+
+#[test]
+fn samples_become_spans_and_memory_becomes_counters() {
+    let json = br#"{"stackFrames":{"1":{"name":"main"},"2":{"name":"work","parent":1},"3":{"name":"loop","parent":"3"}},
+        "samples":[{"cpu":0,"tid":9,"ts":10,"name":"cycles","sf":2,"weight":1},
+                   {"cpu":0,"tid":9,"ts":20,"name":"cycles","sf":2,"weight":1},
+                   {"cpu":0,"tid":9,"ts":30,"name":"cycles","sf":1,"weight":1},
+                   {"cpu":0,"tid":9,"ts":"x","sf":1}, {"tid":8,"ts":1,"sf":3}],
+        "traceEvents":[
+          {"ph":"i","pid":4,"tid":4,"ts":1,"name":"[memory]","args":{"Device Type":1,"Device Id":0,"Bytes":64,"Total Allocated":512}},
+          {"ph":"i","pid":4,"tid":4,"ts":2,"name":"[memory]","args":{"Device Type":0,"Device Id":-1,"Bytes":-8}}],
+        "deviceProperties":[{"id":0,"name":"Tesla V100"}]}"#;
+    let (trace, report) = read(json).unwrap();
+    let all = spans(&trace, "Samples of thread 9");
+    assert_eq!(all, [("main".to_owned(), 10_000, 30_000), ("work".to_owned(), 10_000, 20_000)]);
+    assert_eq!(report.samples, 4);
+    let counters: Vec<&str> = trace.counters().iter().map(|counter| counter.name.as_str()).collect();
+    assert_eq!(counters, ["Memory allocated, device 0", "Memory allocated since the start, host"]);
+    assert_eq!(trace.counters()[0].value_at(1000), Some(512.0));
+    assert!(trace.facts().contains(&("device 0".to_owned(), "Tesla V100".to_owned())));
+    assert!(report.format.contains("PyTorch"));
+}
