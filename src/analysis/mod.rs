@@ -6,13 +6,16 @@ pub mod busy;
 pub mod compare;
 pub mod cost;
 pub mod counts;
+pub mod diff;
 pub mod flame;
 pub mod ops;
 #[cfg(test)]
 pub(crate) mod planted;
+pub mod profile;
 
 pub use advice::Advice;
 pub use breakdown::Breakdown;
 pub use compare::{ComparedRun, Comparison, RunView, Versus};
 pub use flame::FlameNode;
 pub use ops::{KernelRow, Key, OpRow};
+pub use profile::Profile;

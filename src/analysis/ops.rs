@@ -3,6 +3,7 @@
 //! Operations come from the track of ops and fused blocks. Where there is none (the CPU backend runs each operation at
 //! once), the layers' forward calls and the phases stand in their place, and the row says so.
 
+use super::profile::{Role, Roles};
 use crate::model::track::{arg, category};
 use crate::model::{Known, Phase, Source, TrackKind};
 use crate::stats::summary;
@@ -125,8 +126,8 @@ impl Keys {
     fn of(trace: &Trace) -> Self {
         let find = |key| trace.find_name(key);
         Self {
-            shapes: find(arg::SHAPES_IN),
-            dtype: find(arg::DTYPE),
+            shapes: [arg::SHAPES_IN, "Input Dims", "Input dims"].iter().find_map(|key| find(key)),
+            dtype: [arg::DTYPE, "Input type"].iter().find_map(|key| find(key)),
             phase: find(arg::PHASE),
             layer: find(arg::LAYER),
             source: find(arg::SOURCE),
@@ -156,15 +157,24 @@ pub fn table(trace: &Trace, key: Key) -> Vec<OpRow> {
     if !rows.is_empty() {
         return rows;
     }
-    // Another program's trace: every span counts.
-    gather(trace, key, "as recorded", |track, _| !matches!(track.kind, TrackKind::Device | TrackKind::Counter))
+    // Another program's trace: its operations, or every span where nothing is known to be one.
+    let roles = Roles::of(trace);
+    let rows = gather(trace, key, "as recorded", |track, span| {
+        track.kind != TrackKind::Device && roles.role(track, span) == Role::Op
+    });
+    if !rows.is_empty() {
+        return rows;
+    }
+    gather(trace, key, "as recorded", |track, span| {
+        !matches!(track.kind, TrackKind::Device | TrackKind::Counter) && roles.role(track, span) != Role::Step
+    })
 }
 
 /// The table of kernels, the longest total time first. Kernels are timed on sampled steps only.
 pub fn kernels(trace: &Trace, key: Key) -> Vec<KernelRow> {
-    let wanted = trace.find_name(category::KERNEL);
+    let roles = Roles::of(trace);
     gather(trace, key, "device timestamps", |track, span| {
-        track.kind == TrackKind::Device && (wanted.is_none() || Some(span.category) == wanted)
+        track.kind == TrackKind::Device && roles.role(track, span).on_device()
     })
 }
 

@@ -35,8 +35,12 @@ pub enum Cmd {
     Compare(CompareArgs),
     /// Say where the time of a run or trace goes.
     Inspect(InspectArgs),
+    /// Put two traces side by side, also of different formats: steps, operations, kernels.
+    Diff(DiffArgs),
     /// Write a run in another format.
     Export(ExportArgs),
+    /// Write a trace of any format in another one.
+    Convert(ConvertArgs),
     /// List the runs on disk.
     Runs(RunsArgs),
     /// List the devices to train on, and measure what they can do.
@@ -172,6 +176,43 @@ pub struct InspectArgs {
     /// Result as JSON on standard output.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `burnscope diff`
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The baseline: a trace file, a run's folder or its identifier.
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// What is compared with it.
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// Name of the spans that are steps, where they are not found by themselves.
+    #[arg(long, value_name = "NAME")]
+    pub marker: Option<String>,
+    /// Rows of the tables.
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub top: usize,
+    /// Result as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `burnscope convert`
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// A trace file, a run's folder or its identifier.
+    #[arg(value_name = "TRACE")]
+    pub input: String,
+    /// File to write; its ending tells the format unless --to does.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Format: perfetto, chrome, collapsed, ops-csv, kernels-csv, steps-csv.
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<String>,
+    /// Write over a file that exists.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `burnscope export`

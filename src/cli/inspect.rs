@@ -1,21 +1,18 @@
 //! `burnscope inspect`: where the time of a run or a trace goes.
 
 use super::args::InspectArgs;
-use super::{failed, print, print_json, train};
+use super::{failed, print, print_json, target, train};
+use crate::analysis::profile::{DeviceTime, Profile};
 use crate::analysis::{FlameNode, OpRow};
 use crate::model::units;
 use crate::report::table::{Align, Table};
 use crate::session::state::OpenRun;
-use crate::session::{derived, library, open};
-use std::path::{Path, PathBuf};
+use crate::session::{derived, open};
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
-    let path = if Path::new(&args.target).exists() {
-        PathBuf::from(&args.target)
-    } else {
-        library::find(runs_dir, &args.target).map_err(failed)?
-    };
+    let path = target(&args.target, runs_dir)?;
     let run = open::load(&path).map_err(failed)?;
     let figures = derived::compute(&run.manifest, &run.steps, &run.trace);
     let ops = figures.ops.as_deref().map_or(&[][..], Vec::as_slice);
@@ -37,11 +34,18 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
             "ops": &ops[..ops.len().min(args.top)],
             "kernels": &kernels[..kernels.len().min(args.top)],
             "advice": advice,
+            "profile": figures.profile.as_deref(),
+            "facts": run.trace.facts(),
         }));
     }
     let mut text = head(&run);
     if !run.steps.is_empty() {
         text.push_str(&train::summary_text(&run.manifest));
+    }
+    if let Some(profile) = figures.profile.as_deref().filter(|_| run.steps.is_empty()) {
+        text.push_str(&profile_text(profile));
+    } else if let Some(device) = figures.profile.as_deref().and_then(|profile| profile.devices.first()) {
+        text.push_str(&format!("\nIdle time of the device in sampled and other steps, by cause\n{}", causes(device)));
     }
     text.push_str(&format!("\nOperations\n{}", rows(ops, args.top)));
     if kernels.is_empty() {
@@ -58,6 +62,49 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     }
     print(&text);
     Ok(())
+}
+
+/// Steps, parts of a step, devices and what stands out.
+fn profile_text(profile: &Profile) -> String {
+    let mut text = format!("Steps: {}\n", profile.step_sentence());
+    for verdict in &profile.verdicts {
+        text.push_str(&format!("{verdict}.\n"));
+    }
+    if !profile.parts.is_empty() {
+        let mut table = Table::new(&[("Part of a step", Align::Left), ("Mean", Align::Right), ("Share", Align::Right)]);
+        for part in profile.parts.iter().filter(|part| part.mean_ns > 0.0) {
+            table.row(vec![part.label.to_owned(), units::duration_ns(part.mean_ns), units::percent(part.share)]);
+        }
+        text.push_str(&format!("\n{table}"));
+    }
+    for device in &profile.devices {
+        text.push_str(&format!(
+            "\n{}: busy {} of {}\n{}",
+            device.device,
+            units::percent(device.busy_share()),
+            units::duration_ns(device.window_ns as f64),
+            causes(device)
+        ));
+    }
+    text
+}
+
+fn causes(device: &DeviceTime) -> String {
+    let mut table = Table::new(&[
+        ("Idle because", Align::Left),
+        ("Gaps", Align::Right),
+        ("Time", Align::Right),
+        ("Share of the window", Align::Right),
+    ]);
+    for cause in &device.causes {
+        table.row(vec![
+            cause.label.to_owned(),
+            units::count(cause.count),
+            units::duration_ns(cause.total_ns as f64),
+            units::percent(cause.total_ns as f64 / device.window_ns.max(1) as f64),
+        ]);
+    }
+    table.to_string()
 }
 
 fn sentence(text: &str) -> String {

@@ -2,7 +2,9 @@
 
 pub mod args;
 pub mod compare;
+pub mod convert;
 pub mod devices;
+pub mod diff;
 pub mod experiments;
 pub mod export;
 pub mod inspect;
@@ -39,6 +41,8 @@ pub fn run(cmd: &Cmd, runs_dir: &std::path::Path) -> anyhow::Result<()> {
         Cmd::Ab(args) => experiments::ab(args, runs_dir),
         Cmd::Compare(args) => compare::run(args, runs_dir),
         Cmd::Inspect(args) => inspect::run(args, runs_dir),
+        Cmd::Diff(args) => diff::run(args, runs_dir),
+        Cmd::Convert(args) => convert::run(args, runs_dir),
         Cmd::Export(args) => export::run(args, runs_dir),
         Cmd::Runs(args) => runs::run(args, runs_dir),
         Cmd::Devices(args) => devices::run(args),
@@ -46,6 +50,15 @@ pub fn run(cmd: &Cmd, runs_dir: &std::path::Path) -> anyhow::Result<()> {
             Err(UsageError("this command is carried out elsewhere in this program".to_owned()).into())
         }
     }
+}
+
+/// The trace file, run folder or run of the library that a user means.
+pub(crate) fn target(text: &str, runs_dir: &std::path::Path) -> anyhow::Result<PathBuf> {
+    let path = std::path::Path::new(text);
+    if path.exists() {
+        return Ok(path.to_path_buf());
+    }
+    crate::session::library::find(runs_dir, text).map_err(failed)
 }
 
 /// Exit code of an error: 2 for wrong usage, 1 for the rest.

@@ -16,6 +16,11 @@ mod wire;
 #[cfg(test)]
 mod round_trip;
 
+/// Whether spans of a category are work of a device, as PyTorch's profiler names it, old and new, and as we do.
+pub(crate) fn device_work(category: &str) -> bool {
+    matches!(category, "kernel" | "Kernel" | "gpu_memcpy" | "Memcpy" | "gpu_memset" | "Memset" | "gpu_user_annotation")
+}
+
 pub use error::FormatError;
 pub use open::{Kind, detect, open_trace};
 pub use report::{ImportReport, Note};

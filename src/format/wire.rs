@@ -32,8 +32,14 @@ pub(super) fn put_uint(out: &mut Vec<u8>, field: u32, value: u64) {
 /// Appends a field of eight bytes with a floating-point number.
 #[inline]
 pub(super) fn put_double(out: &mut Vec<u8>, field: u32, value: f64) {
+    put_fixed64(out, field, value.to_bits());
+}
+
+/// Appends a field of eight bytes with a whole number.
+#[inline]
+pub(super) fn put_fixed64(out: &mut Vec<u8>, field: u32, value: u64) {
     put_varint(out, u64::from(field << 3 | FIXED64));
-    out.extend_from_slice(&value.to_bits().to_le_bytes());
+    out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Appends a field with a length: bytes, a string, a message.

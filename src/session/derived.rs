@@ -6,7 +6,7 @@ use super::{Msg, Session};
 use crate::analysis::advice::{self, Advice, Facts};
 use crate::analysis::compare::{self, Comparison, RunView};
 use crate::analysis::counts::{self, StepCounts};
-use crate::analysis::{Breakdown, FlameNode, Key, OpRow, breakdown, busy, flame, ops};
+use crate::analysis::{Breakdown, FlameNode, Key, OpRow, Profile, breakdown, busy, flame, ops};
 use crate::model::{Known, RunManifest, StepFlags, StepRecord};
 use crate::trace::Trace;
 use std::collections::HashSet;
@@ -37,6 +37,8 @@ pub struct Derived {
     pub busy: Known<f64>,
     /// Floating-point operations a second of the run as a whole, and their share of the device's measured ceiling.
     pub compute: (Known<f64>, Known<f64>),
+    /// Steps, parts and idle times as they are found in any trace.
+    pub profile: Option<Arc<Profile>>,
     /// What to try.
     pub advice: Option<Arc<Vec<Advice>>>,
     /// What it was computed from: generation of the trace, number of steps, whether the run was still going.
@@ -79,6 +81,7 @@ pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace) -> D
         counts,
         busy,
         compute: ceilings::run_rate(manifest),
+        profile: Some(Arc::new(Profile::of(trace, None))),
         advice: Some(Arc::new(advice)),
         of: None,
         running: false,

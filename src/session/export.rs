@@ -61,7 +61,10 @@ pub fn run_bytes(run: &OpenRun, format: RunFormat) -> Result<Vec<u8>, String> {
     let whole = || analysis::ops::Key::NameAndShapes;
     match format {
         RunFormat::Perfetto => {
-            let path = if run.path.is_dir() { run.path.join(format::run_folder::TRACE_FILE) } else { run.path.clone() };
+            if !run.path.is_dir() {
+                return Ok(format::perfetto::to_bytes(&run.trace));
+            }
+            let path = run.path.join(format::run_folder::TRACE_FILE);
             std::fs::read(&path).map_err(|e| format!("{e}: {}", path.display()))
         }
         RunFormat::Chrome => Ok(format::chrome::to_json(&run.trace)),

@@ -12,6 +12,7 @@ pub mod library;
 pub mod open;
 pub mod settings;
 pub mod state;
+pub mod traces;
 pub mod training;
 
 pub use command::{Command, CommandInfo, ExportWhat, Group, PanelId, Shortcut, Theme};

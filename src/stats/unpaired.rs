@@ -11,7 +11,7 @@ use super::ranksum;
 use super::summary::{Summary, mad, median, sd};
 
 /// Fewest chunks of a run for a verdict: 4 against 4 reach p = 0.029.
-const MIN_CHUNKS: usize = 4;
+pub const MIN_CHUNKS: usize = 4;
 /// Most chunks of a run; more would only make neighbours more alike.
 const MAX_CHUNKS: usize = 12;
 /// Length of a chunk in correlation lengths: leaves a correlation of some per cent between neighbouring chunks.

@@ -200,6 +200,9 @@ impl Trace {
 
     /// Changes what a track shows.
     pub fn set_kind(&mut self, id: TrackId, kind: TrackKind) {
+        if self.track(id).is_none_or(|track| track.kind == kind) {
+            return;
+        }
         self.generation += 1;
         if let Some(track) = self.track_mut(id) {
             track.kind = kind;

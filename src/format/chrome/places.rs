@@ -4,13 +4,9 @@
 //! bear the same number. Names can come after the events, so they are given at the end.
 
 use crate::model::TrackKind;
-use crate::trace::{CounterId, NameId, Trace, TrackId};
+use crate::trace::{CounterId, Trace, TrackId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
-
-/// Categories of work that a device does, as PyTorch's profiler writes them, old and new.
-pub(super) const DEVICE_CATEGORIES: [&str; 7] =
-    ["kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset", "gpu_user_annotation"];
 
 #[derive(Default)]
 struct Process {
@@ -66,7 +62,12 @@ impl<'a> Places<'a> {
             Some(id) => *id,
             None => {
                 let uuid = self.uuid();
-                let id = trace.add_track(uuid, None, &format!("Thread {tid}"), "", TrackKind::Thread);
+                let id = {
+                    // Some producers name the thread where its number should be.
+                    let number = tid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-' || byte == b'x');
+                    let name = if number { format!("Thread {tid}") } else { tid.to_string() };
+                    trace.add_track(uuid, None, &name, "", TrackKind::Thread)
+                };
                 self.tracks.insert(key.clone(), id);
                 self.process(pid).tracks.push(id);
                 id
@@ -179,9 +180,4 @@ impl<'a> Places<'a> {
             trace.set_kind(id, TrackKind::Device);
         }
     }
-}
-
-/// The categories of [`DEVICE_CATEGORIES`] in one trace.
-pub(super) fn device_categories(trace: &mut Trace) -> [NameId; 7] {
-    DEVICE_CATEGORIES.map(|name| trace.intern(name))
 }

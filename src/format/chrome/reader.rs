@@ -6,10 +6,12 @@ use super::super::{FormatError, ImportReport};
 use super::async_events::{Families, FamilyKey, Label};
 use super::event::{Event, Text, plain, take_apart};
 use super::flows::{Bind, FlowPoints, Step};
-use super::places::{Places, device_categories};
+use super::places::Places;
 use super::time::ns_of_micros;
 use super::{kineto, samples};
+use crate::format::device_work;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// Longer spans are taken for damage: what recorded them has overflowed. Seven days, in nanoseconds.
@@ -51,7 +53,8 @@ struct Reader<'a> {
     flows: FlowPoints<'a>,
     families: Families<'a>,
     memory: kineto::Memory,
-    device_categories: [NameId; 7],
+    /// Whether spans of a category are work of a device, by its number.
+    device_categories: FxHashMap<NameId, bool>,
     frames: Option<&'a [u8]>,
     samples: Option<&'a [u8]>,
     /// Spans whose length cannot be true: drawn to the end of the trace, which is known at the end.
@@ -63,7 +66,6 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(scanner: Scanner<'a>) -> Self {
-        let mut trace = Trace::default();
         Self {
             scanner,
             report: ImportReport::new("Chrome JSON"),
@@ -72,13 +74,13 @@ impl<'a> Reader<'a> {
             flows: FlowPoints::default(),
             families: Families::default(),
             memory: kineto::Memory::default(),
-            device_categories: device_categories(&mut trace),
+            device_categories: FxHashMap::default(),
             frames: None,
             samples: None,
             absurd: Vec::new(),
             timeless: Vec::new(),
             args: Vec::new(),
-            trace,
+            trace: Trace::default(),
         }
     }
 
@@ -198,7 +200,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let label = self.label(event, offset);
-        if self.device_categories.contains(&label.category) && label.category != NameId::EMPTY {
+        if *self.device_categories.entry(label.category).or_insert_with(|| device_work(&event.category)) {
             self.places.on_device(track);
         }
         match &*event.kind {

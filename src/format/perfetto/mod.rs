@@ -3,9 +3,11 @@
 //!
 //! Field numbers are from Perfetto's `protos/perfetto/trace/*.proto`.
 
+mod convert;
 mod reader;
 mod writer;
 
+pub use convert::{to_bytes, write};
 pub use reader::PerfettoReader;
 pub use writer::{Arg, PacketWriter};
 
@@ -42,6 +44,10 @@ mod field {
         pub const NAME: u32 = 23;
         pub const COUNTER_INT: u32 = 30;
         pub const COUNTER_DOUBLE: u32 = 44;
+        pub const FLOW_ID_OLD: u32 = 36;
+        pub const TERMINATING_FLOW_ID_OLD: u32 = 42;
+        pub const FLOW_ID: u32 = 47;
+        pub const TERMINATING_FLOW_ID: u32 = 48;
     }
     pub mod event_type {
         pub const BEGIN: u64 = 1;

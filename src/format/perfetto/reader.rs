@@ -3,8 +3,9 @@
 use super::super::wire::{Fields, Next, Value};
 use super::super::{FormatError, ImportReport};
 use super::field;
+use crate::format::device_work;
 use crate::model::TrackKind;
-use crate::trace::{ArgValue, ArgsId, CounterId, NameId, Trace, TrackId};
+use crate::trace::{ArgValue, ArgsId, CounterId, FlowEnd, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
 
 /// Reads a stream of packets in pieces of any size.
@@ -28,6 +29,8 @@ struct Packets {
     processes: FxHashMap<u64, String>,
     counters: FxHashMap<u64, CounterState>,
     args: Vec<(NameId, ArgValue)>,
+    /// The last point of each flow, and whether it was an end.
+    flows: FxHashMap<u64, (FlowEnd, bool)>,
     report: ImportReport,
 }
 
@@ -60,6 +63,8 @@ struct Event<'a> {
     category: Option<&'a [u8]>,
     value: Option<f64>,
     args: ArgsId,
+    /// Numbers of flows, and whether they end here.
+    flows: Vec<(u64, bool)>,
 }
 
 impl Default for PerfettoReader {
@@ -79,6 +84,7 @@ impl PerfettoReader {
                 processes: FxHashMap::default(),
                 counters: FxHashMap::default(),
                 args: Vec::new(),
+                flows: FxHashMap::default(),
                 report: ImportReport::new("Perfetto"),
             },
         }
@@ -280,7 +286,11 @@ impl Packets {
         match event.kind {
             field::event_type::BEGIN => {
                 let (name, category) = self.names(&event, sequence, trace);
+                if device_work(trace.name(category)) {
+                    trace.set_kind(track, TrackKind::Device);
+                }
                 trace.begin(track, t_ns, name, category, event.args);
+                self.flow_points(&event, FlowEnd { track, t_ns }, trace);
                 self.report.spans += 1;
             }
             field::event_type::END => {
@@ -296,9 +306,33 @@ impl Packets {
             field::event_type::INSTANT => {
                 let (name, category) = self.names(&event, sequence, trace);
                 trace.instant(track, t_ns, name, category, event.args);
+                self.flow_points(&event, FlowEnd { track, t_ns }, trace);
                 self.report.instants += 1;
             }
             _ => self.note("events of an unknown type, left out"),
+        }
+    }
+
+    /// Joins this point of each of its flows to the one before. Spans may come in any order, so time decides which comes
+    /// first, except that an end is never the beginning: a device's clock may be a little early.
+    fn flow_points(&mut self, event: &Event, here: FlowEnd, trace: &mut Trace) {
+        for (id, ends) in &event.flows {
+            let Some((before, ended)) = self.flows.get(id).copied() else {
+                self.flows.insert(*id, (here, *ends));
+                continue;
+            };
+            let forward = if *ends == ended { before.t_ns <= here.t_ns } else { *ends };
+            let (from, to) = if forward { (before, here) } else { (here, before) };
+            trace.arrow(NameId::EMPTY, from, to);
+            self.report.flows += 1;
+            // Further ends belong to the last point that is none.
+            let next = match (ended, *ends) {
+                (false, true) => (before, false),
+                (true, false) => (here, false),
+                _ if forward => (here, *ends),
+                _ => (before, ended),
+            };
+            self.flows.insert(*id, next);
         }
     }
 
@@ -317,6 +351,8 @@ impl Packets {
                 e::CATEGORY_IID | e::CATEGORY => self.note("further categories of an event, left out"),
                 e::COUNTER_INT => event.value = Some(value.uint() as i64 as f64),
                 e::COUNTER_DOUBLE => event.value = Some(value.double()),
+                e::FLOW_ID | e::FLOW_ID_OLD => event.flows.push((value.uint(), false)),
+                e::TERMINATING_FLOW_ID | e::TERMINATING_FLOW_ID_OLD => event.flows.push((value.uint(), true)),
                 e::ANNOTATION => self.annotation(value.bytes(), sequence, trace),
                 _ => self.note_field("event", number),
             }

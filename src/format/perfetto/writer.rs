@@ -1,7 +1,7 @@
 //! Writes Perfetto packets as events happen. Every packet is framed by itself, so a file that is cut anywhere can be
 //! read up to its last whole packet.
 
-use super::super::wire::{put_bytes, put_double, put_uint};
+use super::super::wire::{put_bytes, put_double, put_fixed64, put_uint};
 use super::field;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
@@ -49,6 +49,7 @@ pub struct PacketWriter<W: Write> {
     state_cleared: bool,
     failed: bool,
     bytes: u64,
+    flows: Vec<(u32, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +93,7 @@ impl<W: Write> PacketWriter<W> {
             state_cleared: false,
             failed: false,
             bytes: 0,
+            flows: Vec::new(),
         }
     }
 
@@ -125,6 +127,12 @@ impl<W: Write> PacketWriter<W> {
     /// Begins a span on a track.
     pub fn begin(&mut self, track: u64, t_ns: i64, name: &str, category: &str, args: &[(&str, Arg)]) -> io::Result<()> {
         self.named_event(field::event_type::BEGIN, track, t_ns, name, category, args)
+    }
+
+    /// Numbers of flows that the next span or moment begins (or passes on) and ends.
+    pub fn flows_of_next(&mut self, begin: &[u64], end: &[u64]) {
+        self.flows.extend(begin.iter().map(|id| (field::event::FLOW_ID, *id)));
+        self.flows.extend(end.iter().map(|id| (field::event::TERMINATING_FLOW_ID, *id)));
     }
 
     /// Ends the span of a track that began last.
@@ -227,6 +235,9 @@ impl<W: Write> PacketWriter<W> {
         }
         for (key, value) in args {
             self.annotation(key, *value);
+        }
+        for (field, id) in self.flows.drain(..) {
+            put_fixed64(&mut self.event, field, id);
         }
         self.event_packet(t_ns)
     }
