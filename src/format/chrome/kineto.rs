@@ -3,11 +3,11 @@
 
 use super::super::json::{Scanner, Token};
 use super::async_events::Label;
-use super::event::Event;
+use super::event::{Event, Text};
 use super::places::Places;
 use crate::format::ImportReport;
 use crate::trace::{ArgValue, Trace};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Longest text of a fact that is kept, in bytes.
 const MAX_FACT_BYTES: usize = 4096;
@@ -69,20 +69,14 @@ fn devices(trace: &mut Trace, json: &[u8]) {
 
 /// Memory by device, from `[memory]` moments. Older files tell changes only; then the curve begins at 0.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct Memory<'a> {
     changed: FxHashMap<(i64, i64), f64>,
+    samples: Vec<(Text<'a>, String, i64, f64)>,
 }
 
-impl Memory {
+impl<'a> Memory<'a> {
     /// Takes a moment, if it tells of memory.
-    pub fn event<'a>(
-        &mut self,
-        trace: &mut Trace,
-        places: &mut Places<'a>,
-        event: &Event<'a>,
-        t_ns: i64,
-        label: Label,
-    ) {
+    pub fn event(&mut self, trace: &Trace, event: &Event<'a>, t_ns: i64, label: Label) {
         if event.name != "[memory]" {
             return;
         }
@@ -100,10 +94,7 @@ impl Memory {
         }
         // PyTorch's numbers of device types: 0 is the host, all others are accelerators.
         let place = if kind == 0 { "host".to_owned() } else { format!("device {}", device.max(0)) };
-        let mut sample = |name: String, value: f64| {
-            let counter = places.own_counter(trace, &event.pid, &name, "bytes");
-            trace.sample(counter, t_ns, value);
-        };
+        let mut sample = |name: String, value: f64| self.samples.push((event.pid.clone(), name, t_ns, value));
         if let Some(reserved) = reserved.filter(|reserved| *reserved > 0.0) {
             sample(format!("Memory reserved, {place}"), reserved);
         }
@@ -112,10 +103,18 @@ impl Memory {
             (None, Some(bytes)) => {
                 let sum = self.changed.entry((kind, device)).or_default();
                 *sum += bytes;
-                let sum = *sum;
-                sample(format!("Memory allocated since the start, {place}"), sum);
+                sample(format!("Memory allocated since the start, {place}"), *sum);
             }
             (None, None) => {}
+        }
+    }
+
+    /// Makes counters of it, but for those that the file has itself, as our own exports do.
+    pub fn finish(self, trace: &mut Trace, places: &mut Places<'a>) {
+        let given: FxHashSet<String> = trace.counters().iter().map(|counter| counter.name.clone()).collect();
+        for (pid, name, t_ns, value) in self.samples.into_iter().filter(|(_, name, ..)| !given.contains(name)) {
+            let counter = places.own_counter(trace, &pid, &name, "bytes");
+            trace.sample(counter, t_ns, value);
         }
     }
 }

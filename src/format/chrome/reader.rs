@@ -52,7 +52,7 @@ struct Reader<'a> {
     places: Places<'a>,
     flows: FlowPoints<'a>,
     families: Families<'a>,
-    memory: kineto::Memory,
+    memory: kineto::Memory<'a>,
     /// Whether spans of a category are work of a device, by its number.
     device_categories: FxHashMap<NameId, bool>,
     frames: Option<&'a [u8]>,
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
             _ => {
                 self.trace.instant(track, start_ns, label.name, label.category, label.args);
                 self.report.instants += 1;
-                self.memory.event(&mut self.trace, &mut self.places, event, start_ns, label);
+                self.memory.event(&self.trace, event, start_ns, label);
             }
         }
         if let Some(id) = &event.bind_id {
@@ -422,6 +422,7 @@ impl<'a> Reader<'a> {
             self.trace.complete(track, from_ns, dur_ns, label.name, label.category, label.args);
         }
         self.families.finish(&mut self.trace, &mut self.places, &mut self.report, end_ns);
+        self.memory.finish(&mut self.trace, &mut self.places);
         if let Some(samples) = self.samples {
             samples::add(&mut self.trace, &mut self.places, &mut self.report, self.frames, samples);
         }

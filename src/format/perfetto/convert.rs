@@ -44,14 +44,16 @@ pub fn write<W: Write>(trace: &Trace, out: W) -> io::Result<W> {
 type FlowIds = (Vec<u64>, Vec<u64>);
 
 fn flows(trace: &Trace) -> FxHashMap<SpanRef, FlowIds> {
+    let at = |end: crate::trace::FlowEnd| trace.track(end.track)?.innermost_at(end.t_ns);
+    // An arrow with an end where no span is would join the wrong ones.
+    let mut arrows: Vec<(SpanRef, SpanRef)> =
+        trace.flows().iter().filter_map(|arrow| Some((at(arrow.from)?, at(arrow.to)?))).collect();
+    // Numbered by place, not by the order of reading, so that what is read again is written as it was.
+    arrows.sort_unstable();
     let mut flows: FxHashMap<SpanRef, FlowIds> = FxHashMap::default();
-    for (number, arrow) in trace.flows().iter().enumerate() {
-        let at = |end: crate::trace::FlowEnd| trace.track(end.track)?.innermost_at(end.t_ns);
-        // An arrow with an end where no span is would join the wrong ones.
-        if let (Some(from), Some(to)) = (at(arrow.from), at(arrow.to)) {
-            flows.entry(from).or_default().0.push(number as u64 + 1);
-            flows.entry(to).or_default().1.push(number as u64 + 1);
-        }
+    for (number, (from, to)) in (1..).zip(arrows) {
+        flows.entry(from).or_default().0.push(number);
+        flows.entry(to).or_default().1.push(number);
     }
     flows
 }
