@@ -39,6 +39,7 @@ impl Panes {
             PanelId::Kernels => panels::kernels_ui(cx, &mut self.kernels, ui),
             PanelId::Compare => panels::compare_ui(cx, &mut self.compare, ui),
             PanelId::Log => panels::log_ui(cx, &mut self.log, ui),
+            PanelId::Import => panels::import_ui(cx, ui),
         }
     }
 
@@ -51,7 +52,7 @@ impl Panes {
             PanelId::Ops => self.ops.on_command(command),
             PanelId::Kernels => self.kernels.on_command(command),
             PanelId::Log => self.log.on_command(command),
-            PanelId::Setup | PanelId::Overview | PanelId::Compare => {}
+            PanelId::Setup | PanelId::Overview | PanelId::Compare | PanelId::Import => {}
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `burnscope convert`: a trace of any format in another one.
 
 use super::args::ConvertArgs;
-use super::{UsageError, failed, print, target};
+use super::{UsageError, failed, print};
 use crate::session::export::{self, RunFormat};
+use crate::session::library;
 use std::path::Path;
 
 /// Runs the command.
@@ -16,7 +17,7 @@ pub fn run(args: &ConvertArgs, runs_dir: &Path) -> anyhow::Result<()> {
         let text = format!("{} exists; write over it with --force", args.out.display());
         return Err(UsageError(text).into());
     }
-    export::export_path(&target(&args.input, runs_dir)?, format, &args.out).map_err(failed)?;
+    export::export_path(&library::find(runs_dir, &args.input).map_err(failed)?, format, &args.out).map_err(failed)?;
     print(&format!("Written to {}\n", args.out.display()));
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! `burnscope diff`: what differs between two traces.
 
 use super::args::DiffArgs;
-use super::{failed, print, print_json, target};
+use super::{failed, print, print_json};
 use crate::analysis::diff::{Change, Diff, OpCost};
 use crate::model::units;
 use crate::report::table::{Align, Table};
-use crate::session::traces;
+use crate::session::{library, traces};
 use crate::stats::unpaired::MIN_CHUNKS;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const SHAPE_CHARS: usize = 30;
 
 /// Runs the command.
 pub fn run(args: &DiffArgs, runs_dir: &Path) -> anyhow::Result<()> {
-    let (a, b) = (target(&args.a, runs_dir)?, target(&args.b, runs_dir)?);
+    let (a, b) = (library::find(runs_dir, &args.a).map_err(failed)?, library::find(runs_dir, &args.b).map_err(failed)?);
     let result = traces::diff(&a, &b, args.marker.as_deref()).map_err(failed)?;
     if args.json {
         return print_json(&result);

@@ -1,18 +1,18 @@
 //! `burnscope inspect`: where the time of a run or a trace goes.
 
 use super::args::InspectArgs;
-use super::{failed, print, print_json, target, train};
+use super::{failed, print, print_json, train};
 use crate::analysis::profile::{DeviceTime, Profile};
 use crate::analysis::{FlameNode, OpRow};
 use crate::model::units;
 use crate::report::table::{Align, Table};
 use crate::session::state::OpenRun;
-use crate::session::{derived, open};
+use crate::session::{derived, library, open};
 use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
-    let path = target(&args.target, runs_dir)?;
+    let path = library::find(runs_dir, &args.target).map_err(failed)?;
     let run = open::load(&path).map_err(failed)?;
     let figures = derived::compute(&run.manifest, &run.steps, &run.trace);
     let ops = figures.ops.as_deref().map_or(&[][..], Vec::as_slice);

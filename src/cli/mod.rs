@@ -52,15 +52,6 @@ pub fn run(cmd: &Cmd, runs_dir: &std::path::Path) -> anyhow::Result<()> {
     }
 }
 
-/// The trace file, run folder or run of the library that a user means.
-pub(crate) fn target(text: &str, runs_dir: &std::path::Path) -> anyhow::Result<PathBuf> {
-    let path = std::path::Path::new(text);
-    if path.exists() {
-        return Ok(path.to_path_buf());
-    }
-    crate::session::library::find(runs_dir, text).map_err(failed)
-}
-
 /// Exit code of an error: 2 for wrong usage, 1 for the rest.
 pub fn exit_code(error: &anyhow::Error) -> i32 {
     let usage = error.is::<UsageError>() || error.is::<crate::model::SpecError>();

@@ -58,6 +58,7 @@ pub fn icon(panel: PanelId) -> Icon {
         PanelId::Kernels => icons::DEVICE,
         PanelId::Compare => icons::COLUMNS,
         PanelId::Log => icons::LINES,
+        PanelId::Import => icons::FOLDER,
     }
 }
 

@@ -105,7 +105,8 @@ impl FlameState {
 /// The tree that is shown at first: the training thread's, else the one with the most time.
 fn first_choice(trees: &[FlameNode]) -> usize {
     let training = trees.iter().position(|tree| tree.name == name::TRAINING);
-    training.or_else(|| (0..trees.len()).max_by_key(|&idx| trees.get(idx).map(|tree| tree.total_ns))).unwrap_or(0)
+    let telling = |&idx: &usize| trees.get(idx).map(|tree| (levels(tree, 4), tree.total_ns));
+    training.or_else(|| (0..trees.len()).max_by_key(telling)).unwrap_or(0)
 }
 
 /// A merged tree as the widget draws it.
@@ -194,6 +195,11 @@ pub fn flame_view(ui: &mut Ui, input: &FlameInput<'_>, palette: &Palette, state:
 }
 
 /// The track with the deepest nesting, which has the most to show.
+/// Levels of a tree, `most` at most: a track with one span from end to end tells less than one with calls in it.
+fn levels(tree: &FlameNode, most: usize) -> usize {
+    if most == 0 { 0 } else { 1 + tree.children.iter().map(|child| levels(child, most - 1)).max().unwrap_or(0) }
+}
+
 fn busiest(trace: &Trace) -> Option<TrackId> {
     trace.tracks().iter().max_by_key(|track| track.depth_count()).map(|track| track.id)
 }

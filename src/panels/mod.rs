@@ -6,6 +6,7 @@ pub mod compare;
 pub mod context;
 pub mod figures;
 pub mod flame;
+pub mod import;
 pub mod kernels;
 pub mod log;
 pub mod ops;
@@ -22,6 +23,7 @@ pub mod work_table;
 
 pub use active::{compare_ui, flame_ui, kernels_ui, ops_ui, timeline_ui};
 pub use context::{CommandSender, PanelContext};
+pub use import::import_ui;
 pub use log::log_ui;
 pub use overview::overview_ui;
 pub use runs::runs_ui;

@@ -27,11 +27,13 @@ pub enum PanelId {
     Compare,
     /// Messages.
     Log,
+    /// What was read from a file, and what could not be.
+    Import,
 }
 
 impl PanelId {
     /// All panels in menu order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Setup,
         Self::Runs,
         Self::Overview,
@@ -41,6 +43,7 @@ impl PanelId {
         Self::Kernels,
         Self::Compare,
         Self::Log,
+        Self::Import,
     ];
 
     /// Title of the panel, which is also its name on the command line (in lower case).
@@ -55,6 +58,7 @@ impl PanelId {
             Self::Kernels => "Kernels",
             Self::Compare => "Compare",
             Self::Log => "Log",
+            Self::Import => "Import",
         }
     }
 
@@ -351,7 +355,7 @@ impl Command {
         );
         add(Self::FocusSearch, "search", "Search", Navigate, plain("Slash"), "Search in the panel in front");
         add(Self::ClearSelection, "clear", "Clear selection", Navigate, plain("Escape"), "Select nothing");
-        for (panel, key) in PanelId::ALL.into_iter().zip(["1", "2", "3", "4", "5", "6", "7", "8", "9"]) {
+        for (panel, key) in PanelId::ALL.into_iter().zip(["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"]) {
             let label = format!("Show {}", panel.title());
             add(Self::ShowPanel(panel), panel.title(), &label, View, ctrl(key), "Bring this panel to the front");
         }

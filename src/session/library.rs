@@ -50,10 +50,10 @@ fn folder_bytes(path: &Path) -> u64 {
         .sum()
 }
 
-/// The folder that a user means by `text`: a path, a run's name, or a beginning that only one run has.
+/// The folder or trace file that a user means by `text`: a path, a run's name, or a beginning that only one run has.
 pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
-    if path.is_dir() {
+    if path.exists() {
         return Ok(path.to_path_buf());
     }
     let (entries, _) = list(runs_dir)?;

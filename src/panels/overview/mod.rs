@@ -3,6 +3,7 @@
 mod advice;
 mod charts;
 mod environment;
+mod profile;
 
 use super::PanelContext;
 use super::figures::figure;
@@ -43,7 +44,10 @@ pub fn overview_ui(cx: &PanelContext<'_>, state: &mut OverviewState, ui: &mut Ui
         }
         warnings_ui(cx, ui, run);
         if run.steps.is_empty() {
-            no_steps_ui(cx, ui, run);
+            match run.derived.profile.as_deref().filter(|_| run.trace.span_count() > 0 && !run.live) {
+                Some(found) => profile::profile_ui(cx, ui, run, found),
+                None => no_steps_ui(cx, ui, run),
+            }
             return;
         }
         figures_ui(cx, ui, run);
@@ -119,7 +123,8 @@ fn title_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
                 .truncate(),
         );
         let (tone, words) = if run.live { (Tone::Active, "live") } else { super::runs::end_badge(&run.manifest.end) };
-        let badge = widgets::badge(ui, cx.tokens, tone, words);
+        let words = if run.path.is_file() { run.report.format.as_str() } else { words };
+        let badge = widgets::badge(ui, cx.tokens, if run.path.is_file() { Tone::Plain } else { tone }, words);
         if let Some(detail) = run.manifest.end.detail() {
             badge.on_hover_text(detail);
         }
@@ -134,7 +139,13 @@ fn title_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
 
 fn warnings_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
     let detail = if run.live { None } else { run.manifest.end.detail() };
-    let report = run.report.summary();
+    let odd: u64 = run.report.notes.iter().map(|note| note.count).sum();
+    let report = (odd > 0 || run.report.torn_tail_bytes > 0).then(|| {
+        format!(
+            "{} things in the file were not taken as they stand; Import tells which and what was done",
+            units::count(odd.max(1))
+        )
+    });
     let failed = detail.iter().map(|text| (crate::ui::toasts::Level::Error, text));
     let said = run.manifest.warnings.iter().chain(report.iter()).map(|text| (crate::ui::toasts::Level::Warning, text));
     for (level, text) in failed.chain(said) {
@@ -266,21 +277,27 @@ fn phases_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
     }
 }
 
-/// Swatch, name and share of a phase, kept together where the line is broken.
+/// Swatch, name and share of a phase.
 fn legend_ui(cx: &PanelContext<'_>, ui: &mut Ui, share: &PhaseShare) {
-    let name =
-        ui.painter().layout_no_wrap(share.phase.label().to_owned(), FontId::proportional(13.0), cx.tokens.ui.text);
-    let figure = units::percent(share.share);
+    let color = cx.tokens.phase(share.phase.id());
+    let words = format!("median {}", units::duration_ns(share.median_ns));
+    swatch_ui(cx, ui, color, share.phase.label(), share.share).on_hover_text(words);
+}
+
+/// Swatch, name and share of a part, kept together where the line is broken.
+fn swatch_ui(cx: &PanelContext<'_>, ui: &mut Ui, color: egui::Color32, name: &str, share: f64) -> egui::Response {
+    let name = ui.painter().layout_no_wrap(name.to_owned(), FontId::proportional(13.0), cx.tokens.ui.text);
+    let figure = units::percent(share);
     let figure = ui.painter().layout_no_wrap(figure, FontId::monospace(11.5), cx.tokens.ui.text_weak);
     let width = 15.0 + name.size().x + 5.0 + figure.size().x;
     let (rect, response) = ui.allocate_exact_size(egui::vec2(width, name.size().y), egui::Sense::hover());
     let swatch = egui::Rect::from_center_size(rect.left_center() + egui::vec2(5.0, 0.0), egui::Vec2::splat(10.0));
-    ui.painter().rect_filled(swatch, 2.0, cx.tokens.phase(share.phase.id()));
+    ui.painter().rect_filled(swatch, 2.0, color);
     let figure_left = rect.left() + 20.0 + name.size().x;
     let middle = |height: f32| rect.center().y - height / 2.0;
     ui.painter().galley(egui::pos2(rect.left() + 15.0, middle(name.size().y)), name, cx.tokens.ui.text);
     ui.painter().galley(egui::pos2(figure_left, middle(figure.size().y)), figure, cx.tokens.ui.text_weak);
-    response.on_hover_text(format!("median {}", units::duration_ns(share.median_ns)));
+    response
 }
 
 /// What to list as longest: kernels by the device's own clock where there are any, else operations. `None` = being
@@ -303,7 +320,8 @@ fn longest_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun, panel: PanelId,
         return;
     }
     if panel == PanelId::Kernels {
-        text::note(ui, "Device timestamps, in sampled steps");
+        let sampled = if run.steps.is_empty() { "" } else { ", in sampled steps" };
+        text::note(ui, format!("Device timestamps{sampled}"));
     } else if run.manifest.environment.adapter.is_some() {
         text::note(ui, "Host time to hand them over; the device works later. Its own times need recording level L2");
     }
