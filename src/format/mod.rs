@@ -4,12 +4,16 @@
 
 pub mod chrome;
 pub mod collapsed;
+mod decimal;
 mod error;
 mod json;
 mod open;
+mod parts;
 pub mod perfetto;
 mod report;
 pub mod run_folder;
+pub mod speedscope;
+mod stacks;
 mod wire;
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Chrome's JSON trace format, which most tools write or read: microseconds as decimals, an event an object.
 
 mod reader;
-mod time;
 mod writer;
 
 pub use reader::read;

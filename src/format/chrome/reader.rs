@@ -1,8 +1,8 @@
 //! Reads Chrome JSON: an array of events, or an object with one. A file that is cut is read as far as it goes.
 
+use super::super::decimal::ns_of_micros;
 use super::super::json::{Broken, Scanner, Token};
 use super::super::{FormatError, ImportReport};
-use super::time::ns_of_micros;
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, ArgsId, CounterId, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
