@@ -14,6 +14,7 @@ mod report;
 pub mod run_folder;
 pub mod speedscope;
 mod stacks;
+mod text;
 mod wire;
 
 #[cfg(test)]

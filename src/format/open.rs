@@ -2,7 +2,7 @@
 
 use super::perfetto::PerfettoReader;
 use super::wire::{Fields, Next};
-use super::{FormatError, ImportReport, chrome, run_folder, speedscope};
+use super::{FormatError, ImportReport, chrome, collapsed, run_folder, speedscope};
 use crate::trace::Trace;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -20,6 +20,8 @@ pub enum Kind {
     Chrome,
     /// Speedscope's own JSON.
     Speedscope,
+    /// Collapsed stacks.
+    Collapsed,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
             Self::Perfetto => "Perfetto",
             Self::Chrome => "Chrome JSON",
             Self::Speedscope => "speedscope",
+            Self::Collapsed => "collapsed stacks",
         }
     }
 }
@@ -72,6 +75,8 @@ fn kind_of(head: &[u8]) -> Result<Kind, &'static str> {
         (None, _) => Err("The file is empty"),
         (Some(b'['), Some(b'{' | b']') | None) => Ok(Kind::Chrome),
         (Some(b'{'), Some(b'"' | b'}')) => kind_of_object(json),
+        // Before Perfetto: a line end is a tag there, and packets have bytes that no text has.
+        _ if collapsed::looks_like(head, head.len() == PEEK_BYTES) => Ok(Kind::Collapsed),
         _ => match Fields::new(head).next_field() {
             // Field 1 with a length: a packet, whole or longer than what was looked at.
             Next::Field(1, _) | Next::Torn if head.first() == Some(&0x0a) => Ok(Kind::Perfetto),
@@ -105,6 +110,7 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
         Kind::Perfetto => read_perfetto(path),
         Kind::Chrome => read_whole(path, chrome::read),
         Kind::Speedscope => read_whole(path, speedscope::read),
+        Kind::Collapsed => read_whole(path, collapsed::read),
     }
 }
 
