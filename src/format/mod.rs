@@ -9,6 +9,7 @@ mod error;
 mod json;
 mod open;
 mod parts;
+pub mod perf_script;
 pub mod perfetto;
 mod report;
 pub mod run_folder;

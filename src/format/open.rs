@@ -2,7 +2,7 @@
 
 use super::perfetto::PerfettoReader;
 use super::wire::{Fields, Next};
-use super::{FormatError, ImportReport, chrome, collapsed, run_folder, speedscope};
+use super::{FormatError, ImportReport, chrome, collapsed, perf_script, run_folder, speedscope};
 use crate::trace::Trace;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -22,6 +22,8 @@ pub enum Kind {
     Speedscope,
     /// Collapsed stacks.
     Collapsed,
+    /// Text of `perf script`.
+    PerfScript,
 }
 
 impl Kind {
@@ -33,6 +35,7 @@ impl Kind {
             Self::Chrome => "Chrome JSON",
             Self::Speedscope => "speedscope",
             Self::Collapsed => "collapsed stacks",
+            Self::PerfScript => "perf script",
         }
     }
 }
@@ -70,13 +73,15 @@ pub fn detect(path: &Path) -> Result<Kind, FormatError> {
 /// What a file that begins like this is, or what is said of one that is nothing that is known.
 fn kind_of(head: &[u8]) -> Result<Kind, &'static str> {
     let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let goes_on = head.len() == PEEK_BYTES;
     let inside = json.get(1..).unwrap_or(&[]).trim_ascii_start();
     match (json.first(), inside.first()) {
         (None, _) => Err("The file is empty"),
         (Some(b'['), Some(b'{' | b']') | None) => Ok(Kind::Chrome),
         (Some(b'{'), Some(b'"' | b'}')) => kind_of_object(json),
         // Before Perfetto: a line end is a tag there, and packets have bytes that no text has.
-        _ if collapsed::looks_like(head, head.len() == PEEK_BYTES) => Ok(Kind::Collapsed),
+        _ if perf_script::looks_like(head, goes_on) => Ok(Kind::PerfScript),
+        _ if collapsed::looks_like(head, goes_on) => Ok(Kind::Collapsed),
         _ => match Fields::new(head).next_field() {
             // Field 1 with a length: a packet, whole or longer than what was looked at.
             Next::Field(1, _) | Next::Torn if head.first() == Some(&0x0a) => Ok(Kind::Perfetto),
@@ -111,6 +116,7 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
         Kind::Chrome => read_whole(path, chrome::read),
         Kind::Speedscope => read_whole(path, speedscope::read),
         Kind::Collapsed => read_whole(path, collapsed::read),
+        Kind::PerfScript => read_whole(path, perf_script::read),
     }
 }
 
