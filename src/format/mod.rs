@@ -6,6 +6,7 @@ pub mod chrome;
 pub mod collapsed;
 mod decimal;
 mod error;
+pub mod firefox;
 mod json;
 mod open;
 mod parts;

@@ -2,7 +2,7 @@
 
 use super::perfetto::PerfettoReader;
 use super::wire::{Fields, Next};
-use super::{FormatError, ImportReport, chrome, collapsed, perf_script, run_folder, speedscope};
+use super::{FormatError, ImportReport, chrome, collapsed, firefox, perf_script, run_folder, speedscope};
 use crate::trace::Trace;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -24,6 +24,8 @@ pub enum Kind {
     Collapsed,
     /// Text of `perf script`.
     PerfScript,
+    /// Processed profile of the Firefox Profiler or samply.
+    Firefox,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Self::Speedscope => "speedscope",
             Self::Collapsed => "collapsed stacks",
             Self::PerfScript => "perf script",
+            Self::Firefox => "Firefox profile",
         }
     }
 }
@@ -95,11 +98,15 @@ fn kind_of_object(json: &[u8]) -> Result<Kind, &'static str> {
     let has = |text: &str| memchr::memmem::find(json, text.as_bytes()).is_some();
     if has("\"https://www.speedscope.app/file-format-schema.json\"") {
         Ok(Kind::Speedscope)
+    } else if has("\"preprocessedProfileVersion\"") {
+        Ok(Kind::Firefox)
     } else if has("\"traceEvents\"") || has("\"ph\"") {
         Ok(Kind::Chrome)
     } else if (has("\"evented\"") || has("\"sampled\"")) && has("\"profiles\"") {
         // Its address comes later or is missing.
         Ok(Kind::Speedscope)
+    } else if has("\"meta\"") && has("\"interval\"") && has("\"startTime\"") {
+        Err("The file is a Firefox profile that was not processed: open it in the Firefox Profiler and save it there")
     } else {
         Err("The file is JSON, but has no `traceEvents` and is no profile that is known")
     }
@@ -117,6 +124,7 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
         Kind::Speedscope => read_whole(path, speedscope::read),
         Kind::Collapsed => read_whole(path, collapsed::read),
         Kind::PerfScript => read_whole(path, perf_script::read),
+        Kind::Firefox => read_whole(path, firefox::read),
     }
 }
 

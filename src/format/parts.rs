@@ -79,6 +79,19 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The text that it is, taken out.
+    pub fn into_text(self) -> Option<Cow<'a, str>> {
+        match self.token {
+            Token::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What it is.
+    pub fn token(&self) -> &Token<'a> {
+        &self.token
+    }
+
     /// The whole number from 0 that it is.
     pub fn index(&self) -> Option<usize> {
         match &self.token {
