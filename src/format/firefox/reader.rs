@@ -132,8 +132,11 @@ impl<'a> Reader<'a> {
         let process = process(&text(&thread, "processName"), &text(&thread, "pid"));
         let uuid = self.threads * 2;
         if let Some(samples) = object(&thread, "samples") {
-            let track = self.trace.add_track(uuid, None, &name, &process, TrackKind::Thread);
-            self.samples(track, samples, &tables);
+            let list = self.samples(samples);
+            if !list.is_empty() {
+                let track = self.trace.add_track(uuid, None, &name, &process, TrackKind::Thread);
+                self.draw(track, &list, samples.offset, &tables);
+            }
         }
         let markers = members(object(&thread, "markers"), &mut self.report);
         let Self { trace, report, markers: reader, .. } = self;
@@ -153,7 +156,8 @@ impl<'a> Reader<'a> {
         Rc::new(Tables::read(thread, shared, strings, trace, report))
     }
 
-    fn samples(&mut self, track: TrackId, part: Part<'a>, tables: &Tables<'a>) {
+    /// The samples of a thread, in the order of time: time, stack and weight.
+    fn samples(&mut self, part: Part<'a>) -> Vec<(i64, u32, i64)> {
         let samples = members(Some(part), &mut self.report);
         let offset = Some(part.offset);
         if samples.contains_key("schema") {
@@ -178,6 +182,11 @@ impl<'a> Reader<'a> {
         let late = list.windows(2).filter(|pair| matches!(pair, [a, b] if a.0 > b.0)).count();
         self.report.note_many("samples earlier than the one before, sorted in", late as u64, offset);
         list.sort_by_key(|(t_ns, ..)| *t_ns);
+        list
+    }
+
+    fn draw(&mut self, track: TrackId, list: &[(i64, u32, i64)], offset: u64, tables: &Tables<'a>) {
+        let offset = Some(offset);
         let own = usual_gap(list.iter().map(|(t_ns, ..)| *t_ns));
         let usual = own.into_iter().chain(self.usual_ns).min();
         let usual = usual.into_iter().chain(self.interval_ns).max();
@@ -185,7 +194,7 @@ impl<'a> Reader<'a> {
         let mut frames: Vec<Frame> = Vec::new();
         let mut resolved = NONE;
         let mut next = list.iter().skip(1);
-        for (t_ns, stack, _) in &list {
+        for (t_ns, stack, _) in list {
             let next = next.next();
             let gap = next.map(|(next_ns, ..)| next_ns.saturating_sub(*t_ns));
             let weight = next.filter(|(_, next_stack, _)| next_stack == stack).map_or(1, |(_, _, weight)| *weight);

@@ -115,10 +115,10 @@ fn markers_are_moments_and_spans() {
     });
     let (trace, report) = open(&profile(&json!({}), &markers));
     assert_eq!(
-        tracks(&trace)[1],
+        tracks(&trace)[0],
         "app (7), GeckoMain markers: Mark 2000-4000, g 7000-… / f 3000-5000, main 9000-9000 / Mark 1000-1000,  8000-8000"
     );
-    let moment = trace.tracks()[1].instants().get(0).unwrap();
+    let moment = trace.tracks()[0].instants().get(0).unwrap();
     let args: Vec<String> = trace
         .args(moment.args)
         .iter()
