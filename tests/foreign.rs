@@ -7,6 +7,20 @@ use burnscope::format::{ImportReport, chrome, open_trace, perfetto};
 use burnscope::trace::{ArgValue, Span, Trace};
 use std::path::{Path, PathBuf};
 
+/// Folder, file, and the spans that it has.
+const SAMPLES: &[(&str, &str, u64)] = &[
+    ("speedscope", "simple.speedscope.json", 5),
+    ("speedscope", "simple-sampled.speedscope.json", 5),
+    ("speedscope", "two-sampled.speedscope.json", 10),
+    ("speedscope", "invalid_incomplete-trace.json", 1),
+    ("collapsed", "simple.txt", 5),
+    ("collapsed", "simple-crlf.txt", 5),
+    ("collapsed", "simple-utf16-le.txt", 5),
+    ("collapsed", "simple-with-invalids.txt", 5),
+    ("collapsed", "recursion.txt", 16),
+    ("collapsed", "tall.txt", 26),
+];
+
 fn folder() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
     folder.is_dir().then_some(folder)
@@ -154,4 +168,18 @@ fn the_same_model_on_two_vendors_is_matched_operation_by_operation() {
     let attention = diff.ops.iter().find(|op| op.name == "aten::_flash_attention_forward").unwrap();
     assert_ne!(attention.status, Status::Added);
     assert!(attention.a.unwrap().device_ns > 0.0 && attention.b.unwrap().device_ns > 0.0);
+}
+
+#[test]
+fn profiles_survive_every_export_and_have_all_their_spans() {
+    for kind in ["speedscope", "collapsed"] {
+        for path in samples(kind) {
+            check(&path);
+            let (trace, report) = open_trace(&path).unwrap();
+            assert_eq!(trace.span_count(), report.spans, "{}", path.display());
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let spans = SAMPLES.iter().find(|(folder, file, _)| *folder == kind && *file == name);
+            assert_eq!(spans.map(|(.., spans)| *spans), Some(report.spans), "{name}");
+        }
+    }
 }

@@ -207,7 +207,7 @@ pub struct ConvertArgs {
     /// File to write; its ending tells the format unless --to does.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Format: perfetto, chrome, collapsed, ops-csv, kernels-csv, steps-csv.
+    /// Format: perfetto, chrome, speedscope, collapsed, ops-csv, kernels-csv, steps-csv.
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
     /// Write over a file that exists.

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 /// Deepest nesting that is skipped or read as one value.
 const MAX_DEPTH: usize = 512;
 
+/// What is said of an object or array without its closing bracket.
+pub(super) const UNENDED: &str = "an object or array does not end";
+
 /// Where and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Broken {
@@ -211,7 +214,7 @@ impl<'a> Scanner<'a> {
         loop {
             let rest = self.bytes.get(self.pos..).unwrap_or(&[]);
             let Some(step) = rest.iter().position(|byte| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']')) else {
-                return self.broken("an object or array does not end");
+                return self.broken(UNENDED);
             };
             let byte = rest.get(step).copied();
             self.pos += step;
@@ -237,7 +240,8 @@ impl<'a> Scanner<'a> {
         let mut at = self.pos + 1;
         loop {
             let rest = self.bytes.get(at..).unwrap_or(&[]);
-            let Some(found) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken("a text does not end") };
+            // A text that does not end inside an object means that the object does not.
+            let Some(found) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken(UNENDED) };
             let quote = rest.get(found) == Some(&b'"');
             at += found + if quote { 1 } else { 2 };
             if quote {

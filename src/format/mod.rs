@@ -4,13 +4,19 @@
 
 pub mod chrome;
 pub mod collapsed;
+mod decimal;
 mod error;
+pub mod firefox;
 mod json;
 mod open;
+mod parts;
+pub mod perf_script;
 pub mod perfetto;
 mod report;
 pub mod run_folder;
+pub mod speedscope;
 mod stacks;
+mod text;
 mod wire;
 
 #[cfg(test)]

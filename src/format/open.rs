@@ -2,7 +2,7 @@
 
 use super::perfetto::PerfettoReader;
 use super::wire::{Fields, Next};
-use super::{FormatError, ImportReport, chrome, run_folder};
+use super::{FormatError, ImportReport, chrome, collapsed, firefox, perf_script, run_folder, speedscope};
 use crate::trace::Trace;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -18,6 +18,29 @@ pub enum Kind {
     Perfetto,
     /// Chrome JSON.
     Chrome,
+    /// Speedscope's own JSON.
+    Speedscope,
+    /// Collapsed stacks.
+    Collapsed,
+    /// Text of `perf script`.
+    PerfScript,
+    /// Processed profile of the Firefox Profiler or samply.
+    Firefox,
+}
+
+impl Kind {
+    /// Name of the format.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::RunFolder => "run folder",
+            Self::Perfetto => "Perfetto",
+            Self::Chrome => "Chrome JSON",
+            Self::Speedscope => "speedscope",
+            Self::Collapsed => "collapsed stacks",
+            Self::PerfScript => "perf script",
+            Self::Firefox => "Firefox profile",
+        }
+    }
 }
 
 /// Bytes that are looked at to find out what a file is.
@@ -27,7 +50,7 @@ const PEEK_BYTES: usize = 64 * 1024;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Most bytes that a file may have, unpacked, to be held in memory while it is read.
-const MAX_JSON_BYTES: u64 = 4 << 30;
+const MAX_WHOLE_BYTES: u64 = 4 << 30;
 
 /// Finds out what a file or folder is; gzip around a file is looked through.
 ///
@@ -47,24 +70,45 @@ pub fn detect(path: &Path) -> Result<Kind, FormatError> {
     {
         return Err(FormatError::io("read", path)(error));
     }
-    let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
+    kind_of(&head).or_else(unknown)
+}
+
+/// What a file that begins like this is, or what is said of one that is nothing that is known.
+fn kind_of(head: &[u8]) -> Result<Kind, &'static str> {
+    let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let goes_on = head.len() == PEEK_BYTES;
     let inside = json.get(1..).unwrap_or(&[]).trim_ascii_start();
     match (json.first(), inside.first()) {
-        (None, _) => unknown("The file is empty"),
+        (None, _) => Err("The file is empty"),
         (Some(b'['), Some(b'{' | b']') | None) => Ok(Kind::Chrome),
-        (Some(b'{'), Some(b'"' | b'}')) => {
-            let member = |name: &[u8]| memchr::memmem::find(json, name).is_some();
-            if member(b"\"traceEvents\"") || member(b"\"ph\"") {
-                Ok(Kind::Chrome)
-            } else {
-                unknown("The file is JSON, but has no `traceEvents`")
-            }
-        }
-        _ => match Fields::new(&head).next_field() {
+        (Some(b'{'), Some(b'"' | b'}')) => kind_of_object(json),
+        // Before Perfetto: a line end is a tag there, and packets have bytes that no text has.
+        _ if perf_script::looks_like(head, goes_on) => Ok(Kind::PerfScript),
+        _ if collapsed::looks_like(head, goes_on) => Ok(Kind::Collapsed),
+        _ => match Fields::new(head).next_field() {
             // Field 1 with a length: a packet, whole or longer than what was looked at.
             Next::Field(1, _) | Next::Torn if head.first() == Some(&0x0a) => Ok(Kind::Perfetto),
-            _ => unknown("The content is of no known kind"),
+            _ => Err("The content is of no known kind"),
         },
+    }
+}
+
+/// What a file that begins with this JSON object is, by the members that its format must have.
+fn kind_of_object(json: &[u8]) -> Result<Kind, &'static str> {
+    let has = |text: &str| memchr::memmem::find(json, text.as_bytes()).is_some();
+    if has("\"https://www.speedscope.app/file-format-schema.json\"") {
+        Ok(Kind::Speedscope)
+    } else if has("\"preprocessedProfileVersion\"") {
+        Ok(Kind::Firefox)
+    } else if has("\"traceEvents\"") || has("\"ph\"") {
+        Ok(Kind::Chrome)
+    } else if (has("\"evented\"") || has("\"sampled\"")) && has("\"profiles\"") {
+        // Its address comes later or is missing.
+        Ok(Kind::Speedscope)
+    } else if has("\"meta\"") && has("\"interval\"") && has("\"startTime\"") {
+        Err("The file is a Firefox profile that was not processed: open it in the Firefox Profiler and save it there")
+    } else {
+        Err("The file is JSON, but has no `traceEvents` and is no profile that is known")
     }
 }
 
@@ -76,27 +120,35 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
     match detect(path)? {
         Kind::RunFolder => run_folder::load(path).map(|run| (run.trace, run.report)),
         Kind::Perfetto => read_perfetto(path),
-        Kind::Chrome => {
-            let (mut content, packed) = unpacked(path)?;
-            let mut bytes = Vec::new();
-            let cut = read_up_to(&mut content, &mut bytes, MAX_JSON_BYTES);
-            match cut {
-                Err(error) if !packed || bytes.is_empty() => {
-                    return Err(FormatError::io("read the trace", path)(error));
-                }
-                Ok(true) => {
-                    let what = format!("Has more than {} GiB unpacked, too much for JSON", MAX_JSON_BYTES >> 30);
-                    return Err(FormatError::Text { what, path: path.to_path_buf() });
-                }
-                _ => {}
-            }
-            let (trace, mut report) = chrome::read(&bytes)?;
-            if cut.is_err() {
-                report.note("gzip file that is cut or damaged, read as far as it goes", Some(bytes.len() as u64));
-            }
-            Ok((trace, report))
-        }
+        Kind::Chrome => read_whole(path, chrome::read),
+        Kind::Speedscope => read_whole(path, speedscope::read),
+        Kind::Collapsed => read_whole(path, collapsed::read),
+        Kind::PerfScript => read_whole(path, perf_script::read),
+        Kind::Firefox => read_whole(path, firefox::read),
     }
+}
+
+/// Reads a file of a format that is read from memory.
+fn read_whole(
+    path: &Path,
+    read: impl FnOnce(&[u8]) -> Result<(Trace, ImportReport), FormatError>,
+) -> Result<(Trace, ImportReport), FormatError> {
+    let (mut content, packed) = unpacked(path)?;
+    let mut bytes = Vec::new();
+    let cut = read_up_to(&mut content, &mut bytes, MAX_WHOLE_BYTES);
+    match cut {
+        Err(error) if !packed || bytes.is_empty() => return Err(FormatError::io("read the trace", path)(error)),
+        Ok(true) => {
+            let what = format!("Has more than {} GiB unpacked, too much to be read at once", MAX_WHOLE_BYTES >> 30);
+            return Err(FormatError::Text { what, path: path.to_path_buf() });
+        }
+        _ => {}
+    }
+    let (trace, mut report) = read(&bytes)?;
+    if cut.is_err() {
+        report.note("gzip file that is cut or damaged, read as far as it goes", Some(bytes.len() as u64));
+    }
+    Ok((trace, report))
 }
 
 /// The content of a file, unpacked if it is packed, and whether it is.

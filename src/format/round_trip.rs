@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::perfetto::{Arg, PacketWriter, PerfettoReader};
-use super::{Kind, chrome, detect, open_trace};
+use super::{Kind, chrome, detect, open_trace, speedscope};
 use crate::trace::{ArgValue, Span, Trace};
 use proptest::prelude::*;
 use std::io::Write as _;
@@ -179,6 +179,9 @@ proptest! {
 
 #[test]
 fn kinds_are_found_by_content() {
+    let firefox = br#"{"meta": {"preprocessedProfileVersion": 41}, "threads": [{"name": "t", "stringArray": ["f"],
+        "funcTable": {"name": [0]}, "frameTable": {"func": [0]}, "stackTable": {"frame": [0], "prefix": [null]},
+        "samples": {"stack": [0], "time": [0.5]}}]}"#;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("unknown");
     let record = Record { track: 1, start_ns: 0, dur_ns: 5, name: "n".to_owned(), args: vec![] };
@@ -194,6 +197,16 @@ fn kinds_are_found_by_content() {
         (json.clone(), Kind::Chrome),
         (gz(&json), Kind::Chrome),
         (gz(&packets), Kind::Perfetto),
+        (speedscope::to_json(&read(&packets).0), Kind::Speedscope),
+        (
+            b"{\"profiles\":[{\"type\":\"sampled\",\"samples\":[[0]],\"weights\":[1]}],\"shared\":{\"frames\":[]}}"
+                .to_vec(),
+            Kind::Speedscope,
+        ),
+        (gz(b"\na;b 1\r\n# comment\r\n"), Kind::Collapsed),
+        (b"\xff\xfea\0;\0b\0 \x001\0".to_vec(), Kind::Collapsed),
+        (gz(b"\nx 7 1.000000: 5 cycles:\n\t1 main (/x)\n\nx 7 1.000001: 5 cycles:\n\t1 main (/x)\n"), Kind::PerfScript),
+        (gz(firefox), Kind::Firefox),
         (
             b"\xef\xbb\xbf\n [ {\"ph\":\"X\",\"ts\":1,\"dur\":\"2.5\",\"name\":\"a\",\"pid\":1,\"tid\":1},".to_vec(),
             Kind::Chrome,
@@ -201,7 +214,11 @@ fn kinds_are_found_by_content() {
     ] {
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(detect(&path).unwrap(), kind);
-        assert_eq!(open_trace(&path).unwrap().0.span_count(), 1);
+        let (trace, report) = open_trace(&path).unwrap();
+        // A stack of two frames is two spans.
+        let spans = if kind == Kind::Collapsed { 2 } else { 1 };
+        assert_eq!((trace.span_count(), report.spans), (spans, spans));
+        assert_eq!(kind.label(), report.format);
     }
     for (bytes, words) in [
         (&b""[..], "empty"),
@@ -209,6 +226,10 @@ fn kinds_are_found_by_content() {
         (b"{\"frames\":[]}", "no `traceEvents`"),
         (b"{\"traceEvents\":{}}", "No event"),
         (b"[", "No event"),
+        (b"{\"meta\":{\"interval\":1,\"startTime\":2},\"threads\":[]}", "not processed"),
+        (b"It was a dark night; in 1830\nthe rain fell\n", "no known kind"),
+        (b"let a = 5; // 1\nlet b = 6;\n", "no known kind"),
+        (b"\n\n", "empty"),
     ] {
         std::fs::write(&path, bytes).unwrap();
         let error = open_trace(&path).unwrap_err().to_string();

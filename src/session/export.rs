@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub enum RunFormat {
     /// Perfetto packets, as stored.
     Perfetto,
+    /// Speedscope profile.
+    Speedscope,
     /// Chrome JSON.
     Chrome,
     /// One row a step.
@@ -29,8 +31,10 @@ pub enum RunFormat {
 
 impl RunFormat {
     /// All formats with their names and the usual ending of their files.
-    pub const ALL: [(Self, &'static str, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str, &'static str); 7] = [
         (Self::Perfetto, "perfetto", ".pftrace"),
+        // Before Chrome, whose ending is a part of this one.
+        (Self::Speedscope, "speedscope", ".speedscope.json"),
         (Self::Chrome, "chrome", ".json"),
         (Self::StepsCsv, "steps-csv", ".steps.csv"),
         (Self::OpsCsv, "ops-csv", ".ops.csv"),
@@ -67,6 +71,7 @@ pub fn run_bytes(run: &OpenRun, format: RunFormat) -> Result<Vec<u8>, String> {
             let path = run.path.join(format::run_folder::TRACE_FILE);
             std::fs::read(&path).map_err(|e| format!("{e}: {}", path.display()))
         }
+        RunFormat::Speedscope => Ok(format::speedscope::to_json(&run.trace)),
         RunFormat::Chrome => Ok(format::chrome::to_json(&run.trace)),
         RunFormat::StepsCsv => report::csv::steps(&run.steps).map_err(|e| e.to_string()),
         RunFormat::OpsCsv => report::csv::ops(&analysis::ops::table(&run.trace, whole())).map_err(|e| e.to_string()),

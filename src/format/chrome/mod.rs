@@ -10,7 +10,6 @@ mod reader;
 mod samples;
 #[cfg(test)]
 mod tests;
-mod time;
 mod writer;
 
 pub use reader::read;

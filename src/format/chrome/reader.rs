@@ -1,13 +1,13 @@
 //! Reads Chrome JSON: an array of events, or an object with one. A file that is cut is read as far as it goes, and an
 //! event that is no JSON is passed over.
 
+use super::super::decimal::ns_of_micros;
 use super::super::json::{Broken, Scanner, Token};
 use super::super::{FormatError, ImportReport};
 use super::async_events::{Families, FamilyKey, Label};
 use super::event::{Event, Text, plain, take_apart};
 use super::flows::{Bind, FlowPoints, Step};
 use super::places::Places;
-use super::time::ns_of_micros;
 use super::{kineto, samples};
 use crate::format::device_work;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};

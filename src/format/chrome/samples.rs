@@ -1,12 +1,12 @@
 //! Samples of call stacks inside a Chrome trace: `stackFrames` names the frames, `samples` lists when which was seen.
 
+use super::super::decimal::ns_of_micros;
 use super::super::json::{Scanner, Token};
-use super::super::stacks::StackTrack;
+use super::super::stacks::{Frame as Entry, Stacks, lasts, usual_gap};
 use super::places::Places;
-use super::time::ns_of_micros;
 use crate::format::ImportReport;
 use crate::model::TrackKind;
-use crate::trace::{NameId, Trace};
+use crate::trace::{ArgsId, NameId, Trace};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
@@ -104,10 +104,15 @@ pub(super) fn add<'a>(
         samples.sort_by_key(|(t_ns, _)| *t_ns);
         let uuid = places.uuid();
         let track = trace.add_track(uuid, None, &format!("Samples of thread {tid}"), "", TrackKind::Thread);
-        let mut stacks = StackTrack::new(track);
-        for (t_ns, stack) in &samples {
-            stacks.sample(trace, *t_ns, stack);
+        let usual_ns = usual_gap(samples.iter().map(|(t_ns, _)| *t_ns));
+        let mut stacks = Stacks::new(track);
+        for (at, (t_ns, stack)) in samples.iter().enumerate() {
+            let gap_ns = samples.get(at + 1).map(|(next, _)| next.saturating_sub(*t_ns));
+            let dur_ns = lasts(gap_ns, usual_ns, 1).map_or(0, |(dur_ns, _)| dur_ns);
+            let frames: Vec<Entry> = stack.iter().map(|name| Entry { name: *name, args: ArgsId::NONE }).collect();
+            stacks.put(trace, *t_ns, t_ns.saturating_add(dur_ns), &frames);
         }
-        report.spans += stacks.finish(trace, None);
+        stacks.finish(trace);
+        report.spans += stacks.made;
     }
 }

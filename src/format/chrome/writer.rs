@@ -1,8 +1,8 @@
 //! Writes a trace as Chrome JSON. Spans of one thread nest there, so spans that overlap without nesting get a thread of
 //! their own beside it.
 
+use super::super::decimal::{put_digits, put_micros};
 use super::super::json::put_text;
-use super::time::{put_digits, put_micros};
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, ArgsId, FlowEnd, Span, SpanRef, Trace, Track};
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! Decimal microseconds and whole nanoseconds, exactly, without a floating-point number in between.
+//! Decimal numbers as text and whole nanoseconds, exactly, without a floating-point number in between.
 
 /// Appends nanoseconds as microseconds with three decimals: `1234567` as `1234.567`.
 pub(super) fn put_micros(out: &mut Vec<u8>, ns: i64) {
@@ -12,6 +12,14 @@ pub(super) fn put_micros(out: &mut Vec<u8>, ns: i64) {
         out.push(b'.');
         put_digits(out, fraction, 3);
     }
+}
+
+/// Appends whole nanoseconds.
+pub(super) fn put_whole(out: &mut Vec<u8>, ns: i64) {
+    if ns < 0 {
+        out.push(b'-');
+    }
+    put_digits(out, ns.unsigned_abs(), 1);
 }
 
 /// Appends a number with at least `width` digits.
@@ -30,6 +38,12 @@ pub(super) fn put_digits(out: &mut Vec<u8>, mut value: u64, width: usize) {
 
 /// Nanoseconds of decimal microseconds, rounded half away from zero; `None` if it is no number or too large.
 pub(super) fn ns_of_micros(text: &str) -> Option<i64> {
+    scaled(text, 3)
+}
+
+/// A decimal number times ten to a power, as a whole number, rounded half away from zero; `None` if it is no number or
+/// too large. Seconds become nanoseconds by the power 9.
+pub(super) fn scaled(text: &str, power: i32) -> Option<i64> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (text.get(..at)?, text.get(at + 1..)?.trim_start_matches('+').parse::<i32>().ok()?),
         None => (text, 0),
@@ -43,9 +57,9 @@ pub(super) fn ns_of_micros(text: &str) -> Option<i64> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // Digits before this place make whole nanoseconds.
-    let place = i64::try_from(whole.len()).ok()? + i64::from(exponent) + 3;
-    let mut ns: i64 = 0;
+    // Digits before this place make the whole number.
+    let place = i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(power);
+    let mut value: i64 = 0;
     let mut seen = 0i64;
     let mut round_up = false;
     for byte in whole.bytes().chain(fraction.bytes()) {
@@ -53,18 +67,24 @@ pub(super) fn ns_of_micros(text: &str) -> Option<i64> {
             return None;
         }
         if seen < place {
-            ns = ns.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+            value = value.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
         } else if seen == place {
             round_up = byte >= b'5';
         }
         seen += 1;
     }
-    while seen < place && ns != 0 {
-        ns = ns.checked_mul(10)?;
+    while seen < place && value != 0 {
+        value = value.checked_mul(10)?;
         seen += 1;
     }
-    let ns = ns.checked_add(i64::from(round_up))?;
-    Some(if negative { -ns } else { ns })
+    let value = value.checked_add(i64::from(round_up))?;
+    Some(if negative { -value } else { value })
+}
+
+/// Whether a decimal number that [`scaled`] takes has nothing but zeros behind its point.
+pub(super) fn is_whole(text: &str) -> bool {
+    let whole = scaled(text, 0);
+    whole.and_then(|whole| whole.checked_mul(1_000_000)).is_none_or(|whole| scaled(text, 6) == Some(whole))
 }
 
 #[cfg(test)]
@@ -83,8 +103,18 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_refused_or_read(text in "[-+0-9.eE]{0,24}") {
-            let _: Option<i64> = ns_of_micros(&text);
+        fn whole_nanoseconds_survive_in_every_unit(ns in any::<i64>(), power in 0i32..12) {
+            prop_assume!(ns != i64::MIN);
+            let mut out = Vec::new();
+            put_whole(&mut out, ns);
+            out.extend_from_slice(format!("e-{power}").as_bytes());
+            prop_assert_eq!(scaled(std::str::from_utf8(&out).unwrap(), power), Some(ns));
+        }
+
+        #[test]
+        fn any_text_is_refused_or_read(text in "[-+0-9.eE]{0,24}", power in -20i32..20) {
+            let _: Option<i64> = scaled(&text, power);
+            let _: bool = is_whole(&text);
         }
     }
 
@@ -115,5 +145,14 @@ mod tests {
         ] {
             assert_eq!(ns_of_micros(text), ns, "{text}");
         }
+    }
+
+    #[test]
+    fn units_are_powers_of_ten() {
+        assert_eq!(scaled("0.1234567891", 9), Some(123_456_789));
+        assert_eq!(scaled("203265.377019", 9), Some(203_265_377_019_000));
+        assert_eq!(scaled("0.248791", 6), Some(248_791));
+        assert_eq!(scaled("1500", -3), Some(2));
+        assert!(is_whole("3") && is_whole("3.0") && is_whole("30e-1") && !is_whole("3.5") && is_whole("9e18"));
     }
 }

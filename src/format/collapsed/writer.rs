@@ -1,5 +1,4 @@
-//! Collapsed stacks, as flame graph tools read them: `outer;inner;innermost 1234`, one line a stack, the number being
-//! the nanoseconds spent in the innermost span itself.
+//! Writes a trace as collapsed stacks, the number being the nanoseconds spent in the innermost span itself.
 
 use crate::trace::{Trace, Track};
 use std::collections::BTreeMap;
