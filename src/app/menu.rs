@@ -21,6 +21,7 @@ pub fn enabled(session: &Session, command: &Command) -> bool {
         Command::UndoDelete => session.can_undo_delete(),
         Command::ExportDialog(ExportWhat::Comparison) => session.compare().result.is_some(),
         Command::ExportDialog(ExportWhat::Run) => session.active().is_some(),
+        Command::FollowArrow { .. } => session.selection().span.is_some(),
         Command::FindNext | Command::FindPrevious => session.selection().name.is_some(),
         Command::ZoomFit | Command::FocusSearch => true,
         Command::ZoomSelection | Command::ClearSelection => *session.selection() != Default::default(),

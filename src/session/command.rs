@@ -181,6 +181,11 @@ pub enum Command {
     SelectRange(i64, i64),
     /// Select nothing.
     ClearSelection,
+    /// Go along an arrow of the selected span: forward to where it leads, or back to where one comes from.
+    FollowArrow {
+        /// Forward or back.
+        forward: bool,
+    },
     /// Go to the next span of the selected name.
     FindNext,
     /// Go to the previous span of the selected name.
@@ -353,6 +358,16 @@ impl Command {
             plain("Comma"),
             "Select the previous span",
         );
+        let (forward, back) = (Self::FollowArrow { forward: true }, Self::FollowArrow { forward: false });
+        add(
+            forward,
+            "arrow",
+            "Follow the arrow",
+            Navigate,
+            plain("CloseBracket"),
+            "Go to what the selected span leads to",
+        );
+        add(back, "arrow_back", "Follow the arrow back", Navigate, plain("OpenBracket"), "Go to what led to the span");
         add(Self::FocusSearch, "search", "Search", Navigate, plain("Slash"), "Search in the panel in front");
         add(Self::ClearSelection, "clear", "Clear selection", Navigate, plain("Escape"), "Select nothing");
         for (panel, key) in PanelId::ALL.into_iter().zip(["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"]) {

@@ -273,6 +273,7 @@ impl Session {
                 self.selection.range_ns = Some((start.min(end), start.max(end)));
             }
             Command::ClearSelection => self.selection = Selection::default(),
+            Command::FollowArrow { forward } => self.follow_arrow(forward),
             Command::FindNext => self.step_selection(true),
             Command::FindPrevious => self.step_selection(false),
             Command::Quit => {

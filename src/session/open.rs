@@ -225,6 +225,19 @@ impl Session {
         }
     }
 
+    /// Selects the span at the other end of the selected span's first arrow in a direction.
+    pub(super) fn follow_arrow(&mut self, forward: bool) {
+        let Some(from) = self.selection.span else { return };
+        let links = self.active().map(|run| run.trace.links(from, usize::MAX)).unwrap_or_default();
+        match links.iter().find(|link| link.leaves == forward) {
+            Some(link) => self.select(link.other),
+            None => {
+                let words = if forward { "No arrow leaves this span" } else { "No arrow leads to this span" };
+                self.log_line(Level::Info, "app", words);
+            }
+        }
+    }
+
     // --- Comparison -------------------------------------------------------------------------------------------------
 
     pub(super) fn set_baseline(&mut self, id: String) {

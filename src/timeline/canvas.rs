@@ -24,6 +24,9 @@ const ARROW_WIDTH: f32 = 12.0;
 /// How near to an item the pointer must be, in pixels.
 const HIT_SLACK_PX: f64 = 3.0;
 
+/// Arrows of the selected span that are drawn.
+const MAX_ARROWS: usize = 64;
+
 /// Length of an animated move.
 const MOVE_SECS: f64 = 0.2;
 
@@ -301,6 +304,14 @@ fn paint_canvas(
     paint::paint_layout(&painter, frame, layout, input.trace, &input.look, &input.colors);
     if let Some((left, right, label)) = ends {
         paint::paint_stretch_ends(&painter, frame.area, left, right, &label, &input.colors);
+    }
+    if let Some(span) = input.selected {
+        for link in input.trace.links(span, MAX_ARROWS) {
+            let (from, to) = if link.leaves { (link.here, link.other) } else { (link.other, link.here) };
+            if let (Some(from), Some(to)) = (span_rect(frame, input, from), span_rect(frame, input, to)) {
+                marks::paint_arrow(&painter, from, to, input.colors.text);
+            }
+        }
     }
     if let Some(rect) = input.selected.and_then(|span| span_rect(frame, input, span)) {
         marks::paint_outline(&painter, rect, input.colors.selection);

@@ -1,5 +1,6 @@
 //! Flows: arrows from one place in the trace to another, as from the call that launches a kernel to the kernel.
 
+use super::Trace;
 use super::names::NameId;
 use super::track::{SpanRef, Track, TrackId};
 use std::sync::Arc;
@@ -101,12 +102,54 @@ impl Track {
     }
 }
 
+/// An arrow as seen from one of its spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The span at this end: the one that was asked for, or one inside it.
+    pub here: SpanRef,
+    /// The span at the other end.
+    pub other: SpanRef,
+    /// Whether the arrow begins here.
+    pub leaves: bool,
+    /// What kind of flow it is.
+    pub name: NameId,
+}
+
+impl Trace {
+    /// The arrows with an end on a span or on one inside it, in order of time, `most` at most. Arrows that stay inside
+    /// the span are left out.
+    pub fn links(&self, at: SpanRef, most: usize) -> Vec<Link> {
+        let Some(span) = self.span(at) else { return Vec::new() };
+        let inside = |end: FlowEnd| {
+            let found = self.track(end.track)?.innermost_at(end.t_ns)?;
+            let mut outer = found;
+            while outer != at && outer.depth > at.depth {
+                outer = self.parent(outer)?;
+            }
+            (outer == at).then_some(found)
+        };
+        let span_at = |end: FlowEnd| self.track(end.track)?.innermost_at(end.t_ns);
+        self.flows()
+            .touching(at.track, span.start_ns, span.end_ns())
+            .filter_map(|(arrow, leaves)| {
+                let (own, far) = if leaves { (arrow.from, arrow.to) } else { (arrow.to, arrow.from) };
+                let here = inside(own)?;
+                if inside(far).is_some() {
+                    return None;
+                }
+                Some(Link { here, other: span_at(far)?, leaves, name: arrow.name })
+            })
+            .take(most)
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::model::TrackKind;
-    use crate::trace::{ArgsId, Trace};
+    use crate::trace::ArgsId;
 
     #[test]
     fn arrows_are_found_by_either_end() {
@@ -132,6 +175,13 @@ mod tests {
         let at = trace.track(host).unwrap().innermost_at(arrow.from.t_ns).unwrap();
         assert_eq!((at.depth, trace.span(at).unwrap().dur_ns), (1, 20));
         assert!(!flows.touching(device, 140, 140).next().unwrap().1);
+        // Seen from the kernel, from the call, and from what the call is inside of.
+        let kernel = SpanRef { track: device, depth: 0, idx: 2 };
+        let link = trace.links(kernel, 9)[0];
+        assert_eq!((link.here, link.other.track, link.other.depth, link.leaves), (kernel, host, 1, false));
+        let outer = SpanRef { track: host, depth: 0, idx: 2 };
+        assert_eq!(trace.links(outer, 9), [Link { here: link.other, other: kernel, leaves: true, name }]);
+        assert_eq!(trace.links(outer, 0), []);
         assert_eq!(flows.touching(device, 141, 239).count(), 0);
         assert_eq!(trace.track(host).unwrap().innermost_at(90), None);
     }

@@ -15,7 +15,7 @@ mod track;
 
 pub use args::{ArgValue, ArgsId};
 pub use counter::{Counter, CounterId};
-pub use flow::{Arrow, FlowEnd, Flows};
+pub use flow::{Arrow, FlowEnd, Flows, Link};
 pub use lane::{BLOCK_SPANS, Lane, OPEN, Span};
 pub use lod::{Buckets, Item};
 pub use names::NameId;

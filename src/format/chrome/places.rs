@@ -65,7 +65,11 @@ impl<'a> Places<'a> {
                 let id = {
                     // Some producers name the thread where its number should be.
                     let number = tid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-' || byte == b'x');
-                    let name = if number { format!("Thread {tid}") } else { tid.to_string() };
+                    let name = match &**tid {
+                        "" => "Events of no thread".to_owned(),
+                        _ if number => format!("Thread {tid}"),
+                        name => name.to_owned(),
+                    };
                     trace.add_track(uuid, None, &name, "", TrackKind::Thread)
                 };
                 self.tracks.insert(key.clone(), id);
@@ -156,7 +160,8 @@ impl<'a> Places<'a> {
     pub fn finish(mut self, trace: &mut Trace) {
         let mut taken: FxHashSet<String> = FxHashSet::default();
         for (pid, process) in std::mem::take(&mut self.processes) {
-            let mut name = process.name.clone().unwrap_or_else(|| format!("Process {pid}"));
+            let unnamed = || if pid.is_empty() { String::new() } else { format!("Process {pid}") };
+            let mut name = process.name.clone().unwrap_or_else(unnamed);
             if !process.labels.is_empty() {
                 name = format!("{name} ({})", process.labels);
             }

@@ -6,6 +6,9 @@ use crate::model::{Known, Source};
 use crate::timeline::ruler::clock_text;
 use crate::trace::{Span, SpanRef, Trace};
 
+/// Arrows that are listed.
+const MAX_LINKS: usize = 12;
+
 /// Facts about a span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Details {
@@ -27,6 +30,8 @@ pub struct Details {
     pub step: Known<i64>,
     /// How its time was measured, in words.
     pub source: Known<String>,
+    /// Spans that arrows join it to: whether the arrow begins here, and the other span with its name.
+    pub links: Vec<(bool, String, SpanRef)>,
     /// Everything that was recorded with it, as recorded.
     pub args: Vec<(String, String)>,
 }
@@ -53,6 +58,11 @@ impl Details {
                 Some(source) => Known::value(source.to_owned(), Source::System, 1),
                 None => Known::unknown("The trace does not say how this time was measured"),
             },
+            links: trace
+                .links(at, MAX_LINKS)
+                .iter()
+                .filter_map(|link| Some((link.leaves, trace.name(trace.span(link.other)?.name).to_owned(), link.other)))
+                .collect(),
             args: args.iter().map(|(key, value)| (trace.name(*key).to_owned(), trace.value_text(*value))).collect(),
         })
     }

@@ -376,6 +376,13 @@ fn details_ui(ui: &mut Ui, details: &Details, commands: &mut Vec<Command>) {
             if let Some(parent) = &details.parent {
                 row(ui, "Within", parent);
             }
+            for (leaves, name, other) in &details.links {
+                ui.weak(if *leaves { "Leads to" } else { "Comes from" });
+                if ui.link(name).on_hover_text("Go there ([ and ])").clicked() {
+                    commands.push(Command::Select(*other));
+                }
+                ui.end_row();
+            }
             known_row(ui, "Step", &details.step, ToString::to_string);
             known_row(ui, "Time from", &details.source, Clone::clone);
             for (key, value) in details.args.iter().filter(|(key, _)| !shown_above(key)) {
