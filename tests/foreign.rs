@@ -3,7 +3,7 @@
 
 use burnscope::analysis::diff::{Status, diff};
 use burnscope::analysis::profile::{Profile, Role};
-use burnscope::format::{ImportReport, chrome, open_trace, perfetto};
+use burnscope::format::{ImportReport, chrome, open_trace, perfetto, speedscope};
 use burnscope::trace::{ArgValue, Span, Trace};
 use std::path::{Path, PathBuf};
 
@@ -180,6 +180,13 @@ fn profiles_survive_every_export_and_have_all_their_spans() {
             let name = path.file_name().unwrap().to_str().unwrap();
             let spans = SAMPLES.iter().find(|(folder, file, _)| *folder == kind && *file == name);
             assert_eq!(spans.map(|(.., spans)| *spans), Some(report.spans), "{name}");
+            let again = reopen(&speedscope::to_json(&trace));
+            assert_eq!(again.span_count(), trace.span_count(), "{name} through speedscope");
+            // Speedscope refuses frames that do not end, so they get an end and another name.
+            if trace.tracks().iter().all(|track| track.open_count() == 0) {
+                let (said, heard) = (dump(&trace), dump(&again));
+                assert!(heard == said, "{name} through speedscope: {}", first_difference(&said, &heard));
+            }
         }
     }
 }

@@ -31,6 +31,7 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
+    /// No stack yet.
     pub fn new(track: TrackId) -> Self {
         Self { track, spans: Vec::new(), open: Vec::new(), end_ns: i64::MIN, made: 0 }
     }

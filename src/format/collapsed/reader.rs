@@ -59,7 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
     for note in odd.notes {
         report.note_many(&note.what, note.count, note.first_offset);
     }
-    report.spans = trace.span_count();
+    (report.spans, report.samples) = (trace.span_count(), count);
     report.close(&trace);
     Ok((trace, report))
 }

@@ -1,4 +1,5 @@
-//! Markers: what a thread said of itself, as moments and spans on a track beside that of its samples.
+//! Markers: what a thread said of itself, as moments and spans on a track beside that of its samples. Spans may overlap
+//! there.
 
 use super::super::ImportReport;
 use super::super::json::Token;
@@ -110,6 +111,7 @@ impl Markers {
         }
         let mut open: Vec<Marker> = begun.into_values().flatten().collect();
         open.sort_by_key(|marker| (marker.start_ns, marker.name));
+        report.note_many("markers without an end, left open", open.len() as u64, None);
         for marker in open {
             if let Some(start_ns) = marker.start_ns {
                 trace.begin(track, start_ns, marker.name, marker.category, marker.args);

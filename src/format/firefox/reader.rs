@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         let markers = members(object(&thread, "markers"), &mut self.report);
         let Self { trace, report, markers: reader, .. } = self;
         reader.read(&markers, &tables, trace, report, |trace| {
-            trace.add_track(uuid + 1, None, &format!("{name} markers"), &process, TrackKind::Thread)
+            trace.add_track(uuid + 1, None, &format!("{name} markers"), &process, TrackKind::Async)
         });
     }
 
@@ -218,6 +218,7 @@ impl<'a> Reader<'a> {
         }
         stacks.finish(&mut self.trace);
         self.spans += stacks.made;
+        self.report.samples += list.len() as u64;
     }
 
     /// A counter, whose samples are written as changes.

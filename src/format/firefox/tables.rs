@@ -104,7 +104,7 @@ struct Stack {
 
 /// Everything by which a stack is resolved.
 pub(super) struct Tables<'a> {
-    pub strings: Strings<'a>,
+    strings: Strings<'a>,
     frames: Vec<Frame>,
     stacks: Vec<Stack>,
 }

@@ -134,8 +134,7 @@ fn markers_are_moments_and_spans() {
             ("markers whose name the file does not list, shown without a name", 1),
             ("ends before the begin, drawn without duration", 1),
             ("markers without the times that their kind needs, left out", 1),
-            ("overlapping spans on one track, drawn one lane lower", 1),
-            ("spans without an end, left open", 1),
+            ("markers without an end, left open", 1),
         ]
     );
 }

@@ -29,12 +29,12 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
         });
     }
     reader.draw();
-    let Reader { mut trace, odd, instants, .. } = reader;
+    let Reader { mut trace, odd, instants, samples, .. } = reader;
     trace.settle();
     for note in odd.notes {
         report.note_many(&note.what, note.count, note.first_offset);
     }
-    report.instants = instants;
+    (report.instants, report.samples) = (instants, samples.saturating_sub(instants));
     report.spans = trace.span_count();
     report.close(&trace);
     Ok((trace, report))

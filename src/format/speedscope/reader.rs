@@ -314,6 +314,7 @@ impl Reader {
                 i64::MAX
             });
             stacks.put(&mut self.trace, now_ns, end_ns, &frames);
+            self.report.samples += 1;
             (now_ns, at) = (end_ns, at + 1);
         });
         ended.note(&mut self.report);
