@@ -93,12 +93,18 @@ impl Stage {
         if ids.len() > 1 {
             ids.iter().for_each(|id| session.apply(Command::ToggleCompared(id.clone())));
         }
+        if let [a, b, ..] = ids.as_slice() {
+            session.apply(Command::Diff { a: Some(a.clone()), b: Some(b.clone()) });
+        }
         if let Some(first) = ids.first() {
             session.apply(Command::Activate(first.clone()));
         }
         self.wait(|session| {
             let computed = session.open_runs().iter().all(|run| run.derived.advice.is_some());
-            computed && !session.compare().computing && *session.devices() != DevicesState::Loading
+            computed
+                && !session.compare().computing
+                && !session.trace_diff().computing
+                && *session.devices() != DevicesState::Loading
         })
     }
 

@@ -1,6 +1,7 @@
 //! The panels in the window: their states, and which function draws which.
 
 use crate::panels::compare::CompareState;
+use crate::panels::diff::DiffPanelState;
 use crate::panels::flame::FlameState;
 use crate::panels::log::LogState;
 use crate::panels::overview::OverviewState;
@@ -23,6 +24,7 @@ pub struct Panes {
     ops: WorkState,
     kernels: WorkState,
     compare: CompareState,
+    diff: DiffPanelState,
     log: LogState,
 }
 
@@ -38,6 +40,7 @@ impl Panes {
             PanelId::Ops => panels::ops_ui(cx, &mut self.ops, ui),
             PanelId::Kernels => panels::kernels_ui(cx, &mut self.kernels, ui),
             PanelId::Compare => panels::compare_ui(cx, &mut self.compare, ui),
+            PanelId::Diff => panels::diff_ui(cx, &mut self.diff, ui),
             PanelId::Log => panels::log_ui(cx, &mut self.log, ui),
             PanelId::Import => panels::import_ui(cx, ui),
         }
@@ -52,7 +55,7 @@ impl Panes {
             PanelId::Ops => self.ops.on_command(command),
             PanelId::Kernels => self.kernels.on_command(command),
             PanelId::Log => self.log.on_command(command),
-            PanelId::Setup | PanelId::Overview | PanelId::Compare | PanelId::Import => {}
+            PanelId::Setup | PanelId::Overview | PanelId::Compare | PanelId::Diff | PanelId::Import => {}
         }
     }
 }

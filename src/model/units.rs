@@ -68,6 +68,11 @@ pub fn samples_per_sec(n: f64) -> String {
     }
 }
 
+/// A number of things: `1 step`, `1,200 steps`.
+pub fn counted(n: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// A share, 0 to 1, in per cent: `12.3 %`.
 pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1} %", share * 100.0) } else { "–".to_owned() }

@@ -57,6 +57,7 @@ pub fn icon(panel: PanelId) -> Icon {
         PanelId::Ops => icons::TABLE,
         PanelId::Kernels => icons::DEVICE,
         PanelId::Compare => icons::COLUMNS,
+        PanelId::Diff => icons::COLUMNS,
         PanelId::Log => icons::LINES,
         PanelId::Import => icons::FOLDER,
     }

@@ -4,6 +4,7 @@ pub mod active;
 pub mod bars;
 pub mod compare;
 pub mod context;
+pub mod diff;
 pub mod figures;
 pub mod flame;
 pub mod import;
@@ -23,6 +24,7 @@ pub mod work_table;
 
 pub use active::{compare_ui, flame_ui, kernels_ui, ops_ui, timeline_ui};
 pub use context::{CommandSender, PanelContext};
+pub use diff::diff_ui;
 pub use import::import_ui;
 pub use log::log_ui;
 pub use overview::overview_ui;

@@ -1,5 +1,6 @@
 //! Colours of data: one for each phase, and one for each name, the same in every panel and every run.
 
+use crate::analysis::profile::Role;
 use crate::model::{Phase, category};
 use crate::timeline::paint::CanvasColors;
 use crate::trace::{Span, Trace};
@@ -20,6 +21,10 @@ pub struct Palette {
     /// Something became worse.
     pub bad: Color32,
 }
+
+/// Parts of a step with a colour of their own, in the order of colours; others are drawn faint.
+const ROLES: [Role; 8] =
+    [Role::Kernel, Role::Input, Role::Op, Role::Runtime, Role::Function, Role::Communication, Role::Memcpy, Role::Sync];
 
 impl Palette {
     /// The colours of a theme.
@@ -69,6 +74,14 @@ impl Palette {
     pub fn named(&self, name: &str) -> Color32 {
         let phase = Phase::ALL.into_iter().find(|phase| phase.label() == name);
         phase.map_or_else(|| self.name(name), |phase| self.phase(phase))
+    }
+
+    /// The colour of a part of a step, each its own.
+    pub fn role(&self, role: Role) -> Color32 {
+        match ROLES.iter().position(|known| *known == role) {
+            Some(idx) => self.series(idx),
+            None => self.canvas.weak_text,
+        }
     }
 
     /// The colour of a series of this index: a run in a chart.

@@ -25,6 +25,8 @@ pub enum PanelId {
     Kernels,
     /// Runs side by side.
     Compare,
+    /// Two traces against each other.
+    Diff,
     /// Messages.
     Log,
     /// What was read from a file, and what could not be.
@@ -33,7 +35,7 @@ pub enum PanelId {
 
 impl PanelId {
     /// All panels in menu order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Setup,
         Self::Runs,
         Self::Overview,
@@ -42,6 +44,7 @@ impl PanelId {
         Self::Ops,
         Self::Kernels,
         Self::Compare,
+        Self::Diff,
         Self::Log,
         Self::Import,
     ];
@@ -57,6 +60,7 @@ impl PanelId {
             Self::Ops => "Ops",
             Self::Kernels => "Kernels",
             Self::Compare => "Compare",
+            Self::Diff => "Diff",
             Self::Log => "Log",
             Self::Import => "Import",
         }
@@ -158,6 +162,13 @@ pub enum Command {
     SetBaseline(String),
     /// Add a run to the comparison, or take it out.
     ToggleCompared(String),
+    /// Put two open runs or traces against each other.
+    Diff {
+        /// The baseline.
+        a: Option<String>,
+        /// What is compared with it.
+        b: Option<String>,
+    },
     /// Write a file.
     Export {
         /// What to write.
@@ -370,9 +381,11 @@ impl Command {
         add(back, "arrow_back", "Follow the arrow back", Navigate, plain("OpenBracket"), "Go to what led to the span");
         add(Self::FocusSearch, "search", "Search", Navigate, plain("Slash"), "Search in the panel in front");
         add(Self::ClearSelection, "clear", "Clear selection", Navigate, plain("Escape"), "Select nothing");
-        for (panel, key) in PanelId::ALL.into_iter().zip(["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"]) {
+        let keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
+        for (idx, panel) in PanelId::ALL.into_iter().enumerate() {
             let label = format!("Show {}", panel.title());
-            add(Self::ShowPanel(panel), panel.title(), &label, View, ctrl(key), "Bring this panel to the front");
+            let key = keys.get(idx).and_then(|key| ctrl(key));
+            add(Self::ShowPanel(panel), panel.title(), &label, View, key, "Bring this panel to the front");
         }
         add(Self::SetTheme(Theme::Dark), "dark", "Dark theme", View, None, "Light text on dark");
         add(Self::SetTheme(Theme::Light), "light", "Light theme", View, None, "Dark text on light");

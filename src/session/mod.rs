@@ -46,6 +46,7 @@ pub(crate) enum Msg {
     Live(Box<open::LiveUpdate>),
     Derived(Box<derived::Computed>),
     Compared(Box<open::Compared>),
+    Differed(Box<traces::Differed>),
     Training(Box<training::Update>),
     Experiment(Box<experiments::Update>),
     JobDone { key: u64, notice: Notice },
@@ -85,6 +86,8 @@ pub struct Session {
     experimenter: Option<experiments::Driver>,
     compare: CompareState,
     compare_generation: u64,
+    trace_diff: traces::DiffState,
+    diff_generation: u64,
     log: Vec<LogLine>,
     notices: Vec<Notice>,
     jobs: Vec<Job>,
@@ -115,6 +118,8 @@ impl Session {
             experiment: None,
             experimenter: None,
             compare: CompareState::default(),
+            trace_diff: traces::DiffState::default(),
+            diff_generation: 0,
             compare_generation: 0,
             log: Vec::new(),
             notices: Vec::new(),
@@ -273,6 +278,7 @@ impl Session {
                 self.selection.range_ns = Some((start.min(end), start.max(end)));
             }
             Command::ClearSelection => self.selection = Selection::default(),
+            Command::Diff { a, b } => self.set_diff(a, b),
             Command::FollowArrow { forward } => self.follow_arrow(forward),
             Command::FindNext => self.step_selection(true),
             Command::FindPrevious => self.step_selection(false),
@@ -318,6 +324,7 @@ impl Session {
             Msg::Live(update) => self.live(*update),
             Msg::Derived(computed) => self.derived(*computed),
             Msg::Compared(compared) => self.compared(*compared),
+            Msg::Differed(differed) => self.differed(*differed),
             Msg::Training(update) => self.training_update(*update),
             Msg::Experiment(update) => self.experiment_update(*update),
             Msg::JobDone { key, notice } => {

@@ -204,12 +204,12 @@ fn verdicts(diff: &Diff) -> Vec<String> {
         let change = b.mean / a.mean - 1.0;
         let direction = if change < 0.0 { "less" } else { "more" };
         said.push(format!(
-            "A step takes {} {direction} on average: {} instead of {} ({} and {} steps)",
+            "A step takes {} {direction} on average: {} instead of {} ({} and {})",
             units::percent(change.abs()),
             units::duration_ns(b.mean),
             units::duration_ns(a.mean),
-            b.n,
-            a.n
+            units::counted(b.n as u64, "step"),
+            units::counted(a.n as u64, "step")
         ));
         let delta = b.mean - a.mean;
         let mut parts: Vec<&PartChange> =

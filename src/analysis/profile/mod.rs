@@ -80,8 +80,8 @@ impl Profile {
     pub fn step_sentence(&self) -> String {
         match &self.step_ns {
             Some(step) => format!(
-                "{} steps ({}), {} at the median, {} to {} from the 5th to the 95th percentile",
-                units::count(step.n as u64),
+                "{} ({}), {} at the median, {} to {} from the 5th to the 95th percentile",
+                units::counted(step.n as u64, "step"),
                 self.steps.how,
                 units::duration_ns(step.median),
                 units::duration_ns(step.p5),

@@ -395,7 +395,7 @@ impl<'a> Reader<'a> {
                 },
                 Token::Text(text) => ArgValue::Text(self.trace.intern(&text)),
                 Token::Null => ArgValue::Text(self.trace.intern("null")),
-                Token::Nested(json) => ArgValue::Text(self.trace.intern(&String::from_utf8_lossy(json))),
+                Token::Nested(json) => ArgValue::Text(self.trace.intern(&String::from_utf8_lossy(&on_one_line(json)))),
             };
             self.args.push((key, value));
         }
@@ -432,4 +432,28 @@ impl<'a> Reader<'a> {
         self.report.close(&self.trace);
         (self.trace, self.report)
     }
+}
+
+/// JSON that was written over several lines on one, as short files have it: `[[2, 3], []]`. White space in texts stays.
+fn on_one_line(json: &[u8]) -> Cow<'_, [u8]> {
+    if !json.contains(&b'\n') {
+        return Cow::Borrowed(json);
+    }
+    let mut out = Vec::with_capacity(json.len());
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in json {
+        if in_text {
+            out.push(*byte);
+            in_text = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+            continue;
+        }
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            b',' | b':' => out.extend_from_slice(&[*byte, b' ']),
+            _ => out.push(*byte),
+        }
+        in_text = *byte == b'"';
+    }
+    Cow::Owned(out)
 }

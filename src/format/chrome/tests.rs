@@ -172,3 +172,12 @@ fn samples_become_spans_and_memory_becomes_counters() {
     assert!(trace.facts().contains(&("device 0".to_owned(), "Tesla V100".to_owned())));
     assert!(report.format.contains("PyTorch"));
 }
+
+#[test]
+fn arguments_over_several_lines_are_put_on_one() {
+    let (trace, _) = events(
+        "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"a\",\"args\":{\"Input Dims\":[\n  [\n 2,\n 3 ],\n [],\n \"x \\\" , y\" ]}}",
+    );
+    let span = trace.tracks()[0].lane(0).unwrap().get(0).unwrap();
+    assert_eq!(trace.arg_text(&span, "Input Dims"), Some("[[2, 3], [], \"x \\\" , y\"]"));
+}

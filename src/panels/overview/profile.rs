@@ -6,6 +6,7 @@ use super::{CARD_MIN, TWO_COLUMNS, card_ui, longest_of, longest_ui};
 use crate::analysis::profile::{DeviceTime, Part, Profile};
 use crate::model::units;
 use crate::panels::bars::{Bar, Part as BarPart, bars_ui};
+use crate::panels::palette::Palette;
 use crate::session::{Command, OpenRun, PanelId};
 use crate::ui::tokens::size;
 use crate::ui::widgets::{Figure, value_row};
@@ -44,7 +45,7 @@ fn cards_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun, profile: &Profile
         |step| Figure::new(units::duration_ns(step.median), profile.step_sentence()),
     );
     let spread = profile.step_ns.as_ref().map_or_else(String::new, |step| {
-        format!("{} steps, 95 % below {}", units::count(step.n as u64), units::duration_ns(step.p95))
+        format!("{}, 95 % below {}", units::counted(step.n as u64, "step"), units::duration_ns(step.p95))
     });
     let busy = profile.devices.iter().max_by_key(|device| device.busy_ns);
     let busy_figure = busy.map_or_else(
@@ -87,15 +88,16 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, profile: &Profile) {
         text::note(ui, format!("Unknown: {}", profile.steps.how));
         return;
     };
+    let palette = Palette::of(cx.tokens);
     let parts: Vec<&Part> = profile.parts.iter().filter(|part| part.mean_ns > 0.0).collect();
     let bar = Bar {
-        label: format!("Mean of {} steps", units::count(step.n as u64)),
+        label: format!("Mean of {}", units::counted(step.n as u64, "step")),
         parts: parts
             .iter()
             .map(|part| BarPart {
                 label: capital(part.label),
                 value: part.mean_ns,
-                color: cx.tokens.data(part.label),
+                color: palette.role(part.role),
                 note: units::percent(part.share),
             })
             .collect(),
@@ -106,7 +108,7 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, profile: &Profile) {
         ui.spacing_mut().item_spacing.x = 12.0;
         for part in parts {
             let words = format!("{}: {}", part.label, units::duration_ns(part.mean_ns));
-            super::swatch_ui(cx, ui, cx.tokens.data(part.label), &capital(part.label), part.share).on_hover_text(words);
+            super::swatch_ui(cx, ui, palette.role(part.role), &capital(part.label), part.share).on_hover_text(words);
         }
     });
     text::note(

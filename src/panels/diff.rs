@@ -1,0 +1,318 @@
+//! The Diff panel: two open traces against each other, whoever recorded them: what the difference is, where the step's
+//! time went in each, operations matched by name, shapes and place, kernels by name.
+
+use super::PanelContext;
+use super::bars::{Bar, Part, bars_ui};
+use super::palette::Palette;
+use super::table::{Cell, Column, Direction, Key, RowOrder, TableEvent, TableLook, table_text, table_ui};
+use crate::analysis::diff::{Change, OpCost, Status};
+use crate::analysis::profile::Profile;
+use crate::model::units;
+use crate::session::Command;
+use crate::session::traces::TraceDiff;
+use crate::stats::unpaired::MIN_CHUNKS;
+use crate::ui::{Tokens, icons, text, widgets};
+use egui::Ui;
+use std::sync::Arc;
+
+/// Index of the column by which rows are sorted at first.
+const CHANGE_COLUMN: usize = 9;
+
+/// State of the panel between frames.
+#[derive(Debug)]
+pub struct DiffPanelState {
+    kernels: bool,
+    order: RowOrder<Change>,
+    made: Option<(Arc<TraceDiff>, Arc<Vec<Change>>, Arc<Vec<Change>>)>,
+}
+
+impl Default for DiffPanelState {
+    fn default() -> Self {
+        Self { kernels: false, order: RowOrder::by(CHANGE_COLUMN, Direction::Descending), made: None }
+    }
+}
+
+/// The Diff panel.
+pub fn diff_ui(cx: &PanelContext<'_>, state: &mut DiffPanelState, ui: &mut Ui) {
+    choice_ui(cx, ui);
+    ui.separator();
+    let chosen = cx.session.trace_diff();
+    let Some(result) = &chosen.result else {
+        choose_for_the_user(cx);
+        empty_ui(cx, ui);
+        return;
+    };
+    for (name, title, profile) in [("A", &result.a, &result.diff.a), ("B", &result.b, &result.diff.b)] {
+        ui.horizontal_wrapped(|ui| {
+            ui.strong(name);
+            ui.label(title);
+            ui.weak(profile.step_sentence());
+        });
+    }
+    ui.add_space(6.0);
+    verdicts_ui(ui, result);
+    if !result.diff.parts.is_empty() {
+        ui.add_space(6.0);
+        parts_ui(cx, ui, result);
+    }
+    ui.add_space(8.0);
+    changes_ui(cx, ui, state, result);
+}
+
+/// Where nothing is chosen yet and two are open, there is little to choose.
+fn choose_for_the_user(cx: &PanelContext<'_>) {
+    let chosen = cx.session.trace_diff();
+    let mut read = cx.session.open_runs().iter().filter(|run| !run.loading).map(|run| run.id.clone());
+    if chosen.a.is_none()
+        && chosen.b.is_none()
+        && let (Some(a), Some(b)) = (read.next(), read.next())
+    {
+        cx.send(Command::Diff { a: Some(a), b: Some(b) });
+    }
+}
+
+/// Which two traces, of those that are open.
+fn choice_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
+    let chosen = cx.session.trace_diff();
+    let title = |id: &Option<String>| {
+        let run = cx.session.open_runs().iter().find(|run| Some(&run.id) == id.as_ref());
+        run.map_or_else(|| "choose…".to_owned(), |run| run.manifest.title.clone())
+    };
+    let menu = |ui: &mut Ui, label: &str, own: &Option<String>, choose: &dyn Fn(String) -> Command| {
+        ui.label(label);
+        ui.menu_button(title(own), |ui| {
+            for run in cx.session.open_runs().iter().filter(|run| !run.loading) {
+                if ui.selectable_label(own.as_ref() == Some(&run.id), &run.manifest.title).clicked() {
+                    cx.send(choose(run.id.clone()));
+                    ui.close();
+                }
+            }
+            ui.separator();
+            if ui.button("Open a run or trace…").clicked() {
+                cx.send(Command::OpenFileDialog);
+                ui.close();
+            }
+        });
+    };
+    ui.horizontal_wrapped(|ui| {
+        menu(ui, "A, the baseline", &chosen.a, &|id| Command::Diff { a: Some(id), b: chosen.b.clone() });
+        menu(ui, "B", &chosen.b, &|id| Command::Diff { a: chosen.a.clone(), b: Some(id) });
+        let both = chosen.a.is_some() && chosen.b.is_some();
+        if ui.add_enabled(both, egui::Button::new("Swap")).on_hover_text("Make B the baseline").clicked() {
+            cx.send(Command::Diff { a: chosen.b.clone(), b: chosen.a.clone() });
+        }
+        if chosen.computing {
+            ui.spinner();
+            ui.weak("Comparing…");
+        }
+    });
+}
+
+fn empty_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
+    if cx.session.trace_diff().computing {
+        return;
+    }
+    let few = cx.session.open_runs().len() < 2;
+    let reason = if few {
+        "Open two runs or traces, of any formats, and choose them above: what differs between their steps, operations \
+         and kernels stands here."
+    } else {
+        "Choose two of the open runs or traces above."
+    };
+    let action = few.then_some("Open a run or trace…");
+    let empty = widgets::Empty { icon: icons::COLUMNS, title: "Nothing to compare yet", reason, action };
+    if widgets::empty_state(ui, cx.tokens, &empty) {
+        cx.send(Command::OpenFileDialog);
+    }
+}
+
+fn verdicts_ui(ui: &mut Ui, result: &TraceDiff) {
+    for verdict in &result.diff.verdicts {
+        ui.label(format!("{verdict}."));
+    }
+    if let Some(steps) = &result.diff.steps {
+        let words = if steps.blocks < MIN_CHUNKS {
+            "too few steps to tell the difference from noise".to_owned()
+        } else {
+            steps.sentence()
+        };
+        text::note(ui, format!("Step time of B against A: {words}"));
+    }
+}
+
+fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, result: &TraceDiff) {
+    let palette = Palette::of(cx.tokens);
+    let bar = |name: &str, profile: &Profile| Bar {
+        label: format!("{name}, mean step"),
+        parts: profile
+            .parts
+            .iter()
+            .filter(|part| part.mean_ns > 0.0)
+            .map(|part| Part {
+                label: part.label.to_owned(),
+                value: part.mean_ns,
+                color: palette.role(part.role),
+                note: units::percent(part.share),
+            })
+            .collect(),
+        value: profile.step_ns.as_ref().map_or_else(String::new, |step| units::duration_ns(step.mean)),
+    };
+    bars_ui(ui, &[bar("A", &result.diff.a), bar("B", &result.diff.b)], units::duration_ns, Tokens::text_on);
+    egui::Grid::new("diff parts").striped(true).spacing([18.0, 2.0]).show(ui, |ui| {
+        for title in ["Part of a step", "A", "B", "Change"] {
+            ui.strong(title);
+        }
+        ui.end_row();
+        for part in &result.diff.parts {
+            ui.horizontal(|ui| {
+                let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), egui::Sense::hover());
+                ui.painter().rect_filled(rect, 2.0, palette.role(part.role));
+                ui.label(part.label);
+            });
+            ui.label(text::figure(units::duration_ns(part.a_ns)));
+            ui.label(text::figure(units::duration_ns(part.b_ns)));
+            ui.label(text::figure(signed(part.b_ns - part.a_ns)));
+            ui.end_row();
+        }
+    });
+}
+
+fn changes_ui(cx: &PanelContext<'_>, ui: &mut Ui, state: &mut DiffPanelState, result: &Arc<TraceDiff>) {
+    let fresh = state.made.as_ref().is_some_and(|(known, ..)| Arc::ptr_eq(known, result));
+    if !fresh {
+        let (ops, kernels) = (result.diff.ops.clone(), result.diff.kernels.clone());
+        state.made = Some((Arc::clone(result), Arc::new(ops), Arc::new(kernels)));
+    }
+    let Some((_, ops, kernels)) = &state.made else { return };
+    let rows = Arc::clone(if state.kernels { kernels } else { ops });
+    let columns = columns();
+    ui.horizontal_wrapped(|ui| {
+        if let Some(idx) =
+            widgets::segmented(ui, cx.tokens, "Table", &["Operations", "Kernels"], usize::from(state.kernels))
+        {
+            state.kernels = idx == 1;
+        }
+        super::work_table::filter_ui(ui, &mut state.order.filter, &mut false);
+        if ui.button("Copy").on_hover_text("Copy the shown rows as tab-separated text").clicked() {
+            cx.send(Command::CopyText(table_text(&columns, &rows, &mut state.order)));
+        }
+        ui.weak(if result.diff.per_step { "all figures a step" } else { "all figures of the whole traces" });
+    });
+    let selected = |row: &Change| cx.session.selection().name.as_deref() == Some(row.name.as_str());
+    let swatch = |row: &Change| cx.tokens.data(&row.name);
+    let look = TableLook { id: "diff changes", selected: &selected, swatch: Some(&swatch), row_height: 20.0 };
+    let event = table_ui(ui, &look, &columns, &rows, &mut state.order);
+    if let Some(TableEvent::Clicked(idx) | TableEvent::DoubleClicked(idx)) = event
+        && let Some(row) = rows.get(idx)
+    {
+        cx.send(Command::SelectName(row.name.clone()));
+    }
+}
+
+fn signed(ns: f64) -> String {
+    if ns > 0.0 { format!("+{}", units::duration_ns(ns)) } else { units::duration_ns(ns) }
+}
+
+fn cost(cost: Option<OpCost>, show: fn(OpCost) -> String) -> Cell {
+    cost.map_or_else(|| Cell::missing("It does not occur there"), |cost| Cell::new(show(cost)))
+}
+
+fn cost_key(cost: Option<OpCost>, pick: fn(&OpCost) -> f64) -> Key<'static> {
+    cost.map_or(Key::Missing, |cost| Key::Number(pick(&cost)))
+}
+
+fn calls(cost: OpCost) -> String {
+    if cost.count.fract() == 0.0 { units::count(cost.count as u64) } else { format!("{:.1}", cost.count) }
+}
+
+fn host(cost: OpCost) -> String {
+    units::duration_ns(cost.host_self_ns)
+}
+
+fn device(cost: OpCost) -> String {
+    units::duration_ns(cost.device_ns)
+}
+
+fn name(row: &Change) -> Cell {
+    let words = match &row.other_name {
+        Some(other) => format!("{} → {other}", row.name),
+        None => row.name.clone(),
+    };
+    let place = if row.parent.is_empty() { String::new() } else { format!("\nwithin {}", row.parent) };
+    Cell::new(&words).with_hover(format!("{words}{place}"))
+}
+
+fn columns() -> Vec<Column<Change>> {
+    let column = |title, help, width, numeric, cell, key| Column { title, help, width, numeric, cell, key };
+    vec![
+        column("Name", "Name in A, and in B where it is another", 200.0, false, name, |row| Key::Text(&row.name)),
+        column(
+            "Shapes",
+            "Shapes of the inputs",
+            120.0,
+            false,
+            |row| Cell::new(&row.shapes).with_hover(&row.shapes),
+            |row| Key::Text(&row.shapes),
+        ),
+        column(
+            "Status",
+            "Added and removed are in one trace only; changed is by more than 5 %",
+            74.0,
+            false,
+            |row| Cell::new(row.status.label()),
+            |row| Key::Number(status_rank(row.status)),
+        ),
+        column("Calls A", "Calls in A", 66.0, true, |row| cost(row.a, calls), |row| cost_key(row.a, |c| c.count)),
+        column("Calls B", "Calls in B", 66.0, true, |row| cost(row.b, calls), |row| cost_key(row.b, |c| c.count)),
+        column(
+            "Host A",
+            "Time on the host, children left out",
+            76.0,
+            true,
+            |row| cost(row.a, host),
+            |row| cost_key(row.a, |c| c.host_self_ns),
+        ),
+        column(
+            "Host B",
+            "Time on the host, children left out",
+            76.0,
+            true,
+            |row| cost(row.b, host),
+            |row| cost_key(row.b, |c| c.host_self_ns),
+        ),
+        column(
+            "Device A",
+            "Time of the kernels that it launched",
+            76.0,
+            true,
+            |row| cost(row.a, device),
+            |row| cost_key(row.a, |c| c.device_ns),
+        ),
+        column(
+            "Device B",
+            "Time of the kernels that it launched",
+            76.0,
+            true,
+            |row| cost(row.b, device),
+            |row| cost_key(row.b, |c| c.device_ns),
+        ),
+        column(
+            "Change",
+            "Host and device time of B less that of A; sorted by size, whatever the sign",
+            86.0,
+            true,
+            |row| Cell::new(signed(row.delta_ns())),
+            |row| Key::Number(row.delta_ns().abs()),
+        ),
+    ]
+}
+
+fn status_rank(status: Status) -> f64 {
+    match status {
+        Status::Added => 0.0,
+        Status::Removed => 1.0,
+        Status::Replaced => 2.0,
+        Status::Changed => 3.0,
+        Status::Same => 4.0,
+    }
+}
