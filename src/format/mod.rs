@@ -4,6 +4,7 @@
 
 pub mod chrome;
 pub mod collapsed;
+mod container;
 mod decimal;
 mod error;
 pub mod firefox;
@@ -18,6 +19,7 @@ pub mod speedscope;
 mod stacks;
 mod text;
 mod wire;
+pub mod xplane;
 
 #[cfg(test)]
 mod round_trip;

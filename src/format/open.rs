@@ -1,12 +1,11 @@
 //! Finds out what a file is, by its content and never by its name, and opens it.
 
+use super::container::{self, Content, PIECE_BYTES};
 use super::perfetto::PerfettoReader;
 use super::wire::{Fields, Next};
-use super::{FormatError, ImportReport, chrome, collapsed, firefox, perf_script, run_folder, speedscope};
+use super::{FormatError, ImportReport, chrome, collapsed, firefox, perf_script, run_folder, speedscope, xplane};
 use crate::trace::Trace;
-use flate2::read::MultiGzDecoder;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// What a file or folder is.
@@ -24,6 +23,8 @@ pub enum Kind {
     Collapsed,
     /// Text of `perf script`.
     PerfScript,
+    /// XProf XSpace.
+    XSpace,
     /// Processed profile of the Firefox Profiler or samply.
     Firefox,
 }
@@ -35,6 +36,7 @@ impl Kind {
             Self::RunFolder => "run folder",
             Self::Perfetto => "Perfetto",
             Self::Chrome => "Chrome JSON",
+            Self::XSpace => "XProf XSpace",
             Self::Speedscope => "speedscope",
             Self::Collapsed => "collapsed stacks",
             Self::PerfScript => "perf script",
@@ -44,15 +46,9 @@ impl Kind {
 }
 
 /// Bytes that are looked at to find out what a file is.
-const PEEK_BYTES: usize = 64 * 1024;
+pub(super) const PEEK_BYTES: usize = 64 * 1024;
 
-/// Bytes that are read at a time.
-const PIECE_BYTES: usize = 1 << 20;
-
-/// Most bytes that a file may have, unpacked, to be held in memory while it is read.
-const MAX_WHOLE_BYTES: u64 = 4 << 30;
-
-/// Finds out what a file or folder is; gzip around a file is looked through.
+/// Finds out what a file or folder is; gzip and zip around a file are looked through.
 ///
 /// # Errors
 /// If it cannot be read, or is nothing that is known.
@@ -63,7 +59,7 @@ pub fn detect(path: &Path) -> Result<Kind, FormatError> {
         let run = path.join(run_folder::MANIFEST_FILE).is_file();
         return if run { Ok(Kind::RunFolder) } else { unknown("The folder has no run.json") };
     }
-    let (mut content, _) = unpacked(path)?;
+    let mut content = content(path, PEEK_BYTES as u64)?.reader;
     let mut head = Vec::with_capacity(PEEK_BYTES);
     if let Err(error) = content.by_ref().take(PEEK_BYTES as u64).read_to_end(&mut head)
         && head.is_empty()
@@ -85,6 +81,8 @@ fn kind_of(head: &[u8]) -> Result<Kind, &'static str> {
         // Before Perfetto: a line end is a tag there, and packets have bytes that no text has.
         _ if perf_script::looks_like(head, goes_on) => Ok(Kind::PerfScript),
         _ if collapsed::looks_like(head, goes_on) => Ok(Kind::Collapsed),
+        // Before Perfetto, whose files begin with the same tag.
+        _ if xplane::looks_like(head) => Ok(Kind::XSpace),
         _ => match Fields::new(head).next_field() {
             // Field 1 with a length: a packet, whole or longer than what was looked at.
             Next::Field(1, _) | Next::Torn if head.first() == Some(&0x0a) => Ok(Kind::Perfetto),
@@ -112,7 +110,7 @@ fn kind_of_object(json: &[u8]) -> Result<Kind, &'static str> {
     }
 }
 
-/// Opens a run folder or a trace file, packed with gzip or not.
+/// Opens a run folder or a trace file, packed with gzip or zip or not.
 ///
 /// # Errors
 /// If it cannot be read, is nothing that is known, or has nothing in it that can be read.
@@ -121,6 +119,7 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
         Kind::RunFolder => run_folder::load(path).map(|run| (run.trace, run.report)),
         Kind::Perfetto => read_perfetto(path),
         Kind::Chrome => read_whole(path, chrome::read),
+        Kind::XSpace => read_whole(path, xplane::read),
         Kind::Speedscope => read_whole(path, speedscope::read),
         Kind::Collapsed => read_whole(path, collapsed::read),
         Kind::PerfScript => read_whole(path, perf_script::read),
@@ -133,13 +132,19 @@ fn read_whole(
     path: &Path,
     read: impl FnOnce(&[u8]) -> Result<(Trace, ImportReport), FormatError>,
 ) -> Result<(Trace, ImportReport), FormatError> {
-    let (mut content, packed) = unpacked(path)?;
+    let mut content = content(path, u64::MAX)?;
     let mut bytes = Vec::new();
-    let cut = read_up_to(&mut content, &mut bytes, MAX_WHOLE_BYTES);
+    let cut = read_up_to(&mut content.reader, &mut bytes, content.limit);
     match cut {
-        Err(error) if !packed || bytes.is_empty() => return Err(FormatError::io("read the trace", path)(error)),
+        Err(error) if content.packed.is_none() || bytes.is_empty() => {
+            return Err(FormatError::io("read the trace", path)(error));
+        }
         Ok(true) => {
-            let what = format!("Has more than {} GiB unpacked, too much to be read at once", MAX_WHOLE_BYTES >> 30);
+            let mib = content.limit >> 20;
+            let what = match content.packed {
+                Some(packed) => format!("The {packed} unpacks to more than {mib} MiB, too much for its size"),
+                None => format!("Has more than {mib} MiB, too much to be read at once"),
+            };
             return Err(FormatError::Text { what, path: path.to_path_buf() });
         }
         _ => {}
@@ -148,17 +153,13 @@ fn read_whole(
     if cut.is_err() {
         report.note("gzip file that is cut or damaged, read as far as it goes", Some(bytes.len() as u64));
     }
+    content.notes.iter().for_each(|note| report.note(note, None));
     Ok((trace, report))
 }
 
-/// The content of a file, unpacked if it is packed, and whether it is.
-fn unpacked(path: &Path) -> Result<(Box<dyn Read>, bool), FormatError> {
-    let mut magic = [0; 2];
-    let mut file = File::open(path).map_err(FormatError::io("open", path))?;
-    let read = file.read(&mut magic).map_err(FormatError::io("read", path))?;
-    let file = BufReader::with_capacity(PIECE_BYTES, File::open(path).map_err(FormatError::io("open", path))?);
-    let packed = read == 2 && magic == [0x1f, 0x8b];
-    Ok(if packed { (Box::new(MultiGzDecoder::new(file)), true) } else { (Box::new(file), false) })
+/// The content of a file, unpacked if it is packed.
+fn content(path: &Path, most: u64) -> Result<Content, FormatError> {
+    container::open(path, most, |head| kind_of(head).is_ok())
 }
 
 /// Reads to the end, or up to a limit; returns whether there is more. What came before an error is kept.
@@ -168,16 +169,16 @@ fn read_up_to(content: &mut dyn Read, bytes: &mut Vec<u8>, limit: u64) -> std::i
 }
 
 fn read_perfetto(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
-    let (mut content, packed) = unpacked(path)?;
+    let mut content = content(path, u64::MAX)?;
     let mut trace = Trace::default();
     let mut reader = PerfettoReader::new();
     let mut piece = vec![0; PIECE_BYTES];
     let mut trouble: Option<(String, Option<u64>)> = None;
     loop {
-        let read = match content.read(&mut piece) {
+        let read = match content.reader.read(&mut piece) {
             Ok(0) => break,
             Ok(read) => read,
-            Err(error) if packed => {
+            Err(error) if content.packed.is_some() => {
                 trouble = Some((format!("gzip file that is cut or damaged, read as far as it goes: {error}"), None));
                 break;
             }
@@ -194,6 +195,7 @@ fn read_perfetto(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
         }
     }
     let mut report = reader.report();
+    content.notes.iter().for_each(|note| report.note(note, None));
     if let Some((what, offset)) = trouble {
         report.note(&what, offset);
     }

@@ -222,7 +222,7 @@ fn kinds_are_found_by_content() {
     }
     for (bytes, words) in [
         (&b""[..], "empty"),
-        (b"PK\x03\x04", "no known kind"),
+        (b"PK\x03\x04", "zip archive cannot be read"),
         (b"{\"frames\":[]}", "no `traceEvents`"),
         (b"{\"traceEvents\":{}}", "No event"),
         (b"[", "No event"),
@@ -274,4 +274,51 @@ fn chrome_quirks_are_read_and_reported() {
     assert_eq!(names, [("mem", "used"), ("mem (free)", "free")]);
     let noted: Vec<&str> = report.notes.iter().map(|note| note.what.as_str()).collect();
     assert_eq!(noted.len(), 5, "{noted:?}");
+}
+
+/// An archive of members.
+fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+#[test]
+fn archives_are_looked_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x");
+    let record = Record { track: 1, start_ns: 0, dur_ns: 5, name: "n".to_owned(), args: vec![] };
+    let packets = perfetto(&[record]);
+    let json = chrome::to_json(&read(&packets).0);
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(&json).unwrap();
+    let gz = gz.finish().unwrap();
+    for (members, kind) in [
+        (vec![("../../etc/passwd", &json[..])], Kind::Chrome),
+        (vec![("__MACOSX/a", &b"x"[..]), ("readme.md", b"A text about it.\n"), ("a/b.json.gz", &gz)], Kind::Chrome),
+        (vec![("t.pftrace", &packets[..])], Kind::Perfetto),
+    ] {
+        std::fs::write(&path, zip_of(&members)).unwrap();
+        assert_eq!(detect(&path).unwrap(), kind);
+        let (trace, report) = open_trace(&path).unwrap();
+        assert_eq!((trace.span_count(), report.notes.len()), (1, 0), "{:?}", report.notes);
+    }
+    // Of several traces the largest is opened, and the others are named.
+    std::fs::write(&path, zip_of(&[("small.pftrace", &packets), ("large.json", &json)])).unwrap();
+    let (_, report) = open_trace(&path).unwrap();
+    assert!(report.summary().unwrap().contains("not opened: small.pftrace"), "{:?}", report.summary());
+    // Nothing in it, damage, and a bomb are told in words.
+    std::fs::write(&path, zip_of(&[("notes.txt", b"nothing of interest\n")])).unwrap();
+    assert!(open_trace(&path).unwrap_err().to_string().contains("it has: notes.txt"));
+    let mut bytes = zip_of(&[("t.json", &json)]);
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(open_trace(&path).unwrap_err().to_string().contains("cannot be read"));
+    let mut bomb = b"{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"".to_vec();
+    bomb.resize(300 << 20, b'a');
+    std::fs::write(&path, zip_of(&[("bomb.json", &bomb)])).unwrap();
+    assert!(open_trace(&path).unwrap_err().to_string().contains("too much for its size"));
 }

@@ -103,6 +103,9 @@ impl DeviceTime {
     }
 }
 
+/// Start, end and place of a piece of work.
+type Work = (i64, i64, SpanRef);
+
 /// What a host thread did when, for the roles that make causes.
 #[derive(Default)]
 struct Host {
@@ -113,7 +116,7 @@ struct Host {
 
 /// The devices of a trace within a window (`None` = all of it).
 pub fn devices(trace: &Trace, roles: &Roles, launches: &Launches, window: Option<(i64, i64)>) -> Vec<DeviceTime> {
-    let mut by_device: Vec<(String, Vec<(i64, i64, SpanRef)>)> = Vec::new();
+    let mut by_device: Vec<(String, Vec<Work>)> = Vec::new();
     for track in trace.tracks().iter().filter(|track| track.kind == TrackKind::Device) {
         let device = if track.process.is_empty() { track.name.clone() } else { track.process.clone() };
         let at = by_device.iter().position(|(name, _)| *name == device).unwrap_or_else(|| {
@@ -170,7 +173,7 @@ fn device_time(
     launches: &Launches,
     hosts: &FxHashMap<TrackId, Host>,
     device: String,
-    mut work: Vec<(i64, i64, SpanRef)>,
+    mut work: Vec<Work>,
 ) -> DeviceTime {
     work.sort_unstable_by_key(|(start, end, at)| (*start, *end, *at));
     let mut longest = Vec::new();

@@ -1,9 +1,9 @@
 //! Flow events (`s`, `t`, `f`, and spans with `bind_id`): points that are joined to arrows when all are read.
 
+use super::event::Text;
 use crate::format::ImportReport;
 use crate::trace::{FlowEnd, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
 
 /// What a point of a flow does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,11 +34,13 @@ struct Point {
     offset: u64,
 }
 
+/// Category, name and identifier: together they tell flows apart.
+pub(super) type FlowKey<'a> = (Text<'a>, Text<'a>, Text<'a>);
+
 /// All points so far.
 #[derive(Default)]
 pub(super) struct FlowPoints<'a> {
-    /// Category, name and identifier: together they tell flows apart.
-    flows: FxHashMap<(Cow<'a, str>, Cow<'a, str>, Cow<'a, str>), u32>,
+    flows: FxHashMap<FlowKey<'a>, u32>,
     names: Vec<NameId>,
     points: Vec<Point>,
 }
@@ -47,7 +49,7 @@ impl<'a> FlowPoints<'a> {
     /// Adds a point of the flow with this category, name and identifier.
     pub fn add(
         &mut self,
-        key: (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>),
+        key: FlowKey<'a>,
         name: NameId,
         step: Step,
         (track, t_ns, bind): (TrackId, i64, Bind),

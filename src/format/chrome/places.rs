@@ -3,10 +3,13 @@
 //! Identifiers are kept as they are written, number or text, and always in pairs: threads of different processes may
 //! bear the same number. Names can come after the events, so they are given at the end.
 
+use super::event::Text;
 use crate::model::TrackKind;
 use crate::trace::{CounterId, Trace, TrackId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::borrow::Cow;
+
+/// A process and a thread as they are written.
+type Place<'a> = (Text<'a>, Text<'a>);
 
 #[derive(Default)]
 struct Process {
@@ -20,20 +23,22 @@ struct Process {
 /// All processes and threads so far.
 #[derive(Default)]
 pub(super) struct Places<'a> {
-    tracks: FxHashMap<(Cow<'a, str>, Cow<'a, str>), TrackId>,
+    tracks: FxHashMap<Place<'a>, TrackId>,
     /// The place of the last event: most events follow one of the same thread.
-    last: Option<((Cow<'a, str>, Cow<'a, str>), TrackId)>,
-    processes: Vec<(Cow<'a, str>, Process)>,
-    process_index: FxHashMap<Cow<'a, str>, usize>,
-    counters: FxHashMap<(Cow<'a, str>, String), CounterId>,
-    counted_names: FxHashSet<(Cow<'a, str>, String)>,
+    last: Option<(Place<'a>, TrackId)>,
+    processes: Vec<(Text<'a>, Process)>,
+    process_index: FxHashMap<Text<'a>, usize>,
+    counters: FxHashMap<(Text<'a>, String), CounterId>,
+    counted_names: FxHashSet<(Text<'a>, String)>,
     orders: FxHashMap<TrackId, i64>,
     device: FxHashSet<TrackId>,
     uuids: u64,
 }
 
+// Texts are taken as they are, borrowed or not: the maps keep clones of them, which cost nothing where they are borrowed.
+#[allow(clippy::ptr_arg)]
 impl<'a> Places<'a> {
-    fn process(&mut self, pid: &Cow<'a, str>) -> &mut Process {
+    fn process(&mut self, pid: &Text<'a>) -> &mut Process {
         let next = self.processes.len();
         let index = *self.process_index.entry(pid.clone()).or_insert(next);
         if index == next {
@@ -50,7 +55,7 @@ impl<'a> Places<'a> {
     }
 
     /// The track of a thread.
-    pub fn thread(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, tid: &Cow<'a, str>) -> TrackId {
+    pub fn thread(&mut self, trace: &mut Trace, pid: &Text<'a>, tid: &Text<'a>) -> TrackId {
         if let Some(((known_pid, known_tid), id)) = &self.last
             && known_pid == pid
             && known_tid == tid
@@ -82,7 +87,7 @@ impl<'a> Places<'a> {
     }
 
     /// A new track of a process that is no thread.
-    pub fn other(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, name: &str) -> TrackId {
+    pub fn other(&mut self, trace: &mut Trace, pid: &Text<'a>, name: &str) -> TrackId {
         let uuid = self.uuid();
         let id = trace.add_track(uuid, None, name, "", TrackKind::Async);
         self.process(pid).tracks.push(id);
@@ -95,13 +100,7 @@ impl<'a> Places<'a> {
     }
 
     /// Takes in what a metadata event says; `false` = it says nothing that is shown.
-    pub fn describe(
-        &mut self,
-        trace: &mut Trace,
-        what: &str,
-        (pid, tid): (&Cow<'a, str>, &Cow<'a, str>),
-        value: &str,
-    ) -> bool {
+    pub fn describe(&mut self, trace: &mut Trace, what: &str, (pid, tid): (&Text<'a>, &Text<'a>), value: &str) -> bool {
         match what {
             "process_name" => self.process(pid).name = Some(value.to_owned()),
             "process_labels" => self.process(pid).labels = value.to_owned(),
@@ -121,7 +120,7 @@ impl<'a> Places<'a> {
 
     /// One counter for each series. The first of a name bears the name alone, with its key as the unit unless that is
     /// the usual `value`; further ones are told apart by their key.
-    pub fn counter(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, name: &str, key: &str) -> CounterId {
+    pub fn counter(&mut self, trace: &mut Trace, pid: &Text<'a>, name: &str, key: &str) -> CounterId {
         let place = (pid.clone(), format!("{name}\0{key}"));
         if let Some(&id) = self.counters.get(&place) {
             return id;
@@ -133,7 +132,7 @@ impl<'a> Places<'a> {
     }
 
     /// A counter of this very name and unit.
-    pub fn own_counter(&mut self, trace: &mut Trace, pid: &Cow<'a, str>, name: &str, unit: &str) -> CounterId {
+    pub fn own_counter(&mut self, trace: &mut Trace, pid: &Text<'a>, name: &str, unit: &str) -> CounterId {
         let place = (pid.clone(), format!("{name}\0{unit}\0own"));
         match self.counters.get(&place) {
             Some(&id) => id,
@@ -144,10 +143,10 @@ impl<'a> Places<'a> {
     fn add_counter(
         &mut self,
         trace: &mut Trace,
-        pid: &Cow<'a, str>,
+        pid: &Text<'a>,
         title: &str,
         unit: &str,
-        place: (Cow<'a, str>, String),
+        place: (Text<'a>, String),
     ) -> CounterId {
         let uuid = self.uuid();
         let id = trace.add_counter(uuid, title, unit, "");
