@@ -68,8 +68,20 @@ impl Place {
 fn every_command_has_help() {
     let place = Place::new();
     let top = place.ok(&["--help"]);
-    for command in ["train", "ladder", "ab", "compare", "inspect", "export", "runs", "devices", "screenshot", "worker"]
-    {
+    for command in [
+        "train",
+        "ladder",
+        "ab",
+        "compare",
+        "inspect",
+        "diff",
+        "export",
+        "convert",
+        "runs",
+        "devices",
+        "screenshot",
+        "worker",
+    ] {
         assert!(top.contains(command), "{command} is not in the help");
         let help = place.ok(&[command, "--help"]);
         assert!(help.contains("Usage:"), "{command}");
@@ -94,6 +106,9 @@ fn wrong_usage_is_told_and_has_exit_code_2() {
         (&["screenshot", "x", "--size", "12", "--out", "y.png"], "1280x800"),
         (&["screenshot", "x", "--theme", "blue", "--out", "y.png"], "dark"),
         (&["compare"], "RUN"),
+        (&["diff", "x"], "<B>"),
+        (&["convert", "x", "--out", "y.docx"], ".pftrace"),
+        (&["convert", "x", "--out", "y", "--to", "xml"], "speedscope"),
     ] {
         let words = place.fails(2, args);
         assert!(words.contains(part), "{args:?} does not mention {part}:\n{words}");
@@ -109,6 +124,8 @@ fn failures_say_what_and_where_and_have_exit_code_1() {
         (&["inspect", "nowhere"][..], &["nowhere"][..]),
         (&["inspect", "noise.bin"], &["noise.bin"]),
         (&["compare", "nowhere"], &["nowhere"]),
+        (&["diff", "noise.bin", "noise.bin"], &["noise.bin", "no known kind"]),
+        (&["convert", "noise.bin", "--out", "x.json"], &["noise.bin"]),
         (&["export", "nowhere", "--format", "chrome", "--out", "x.json"], &["nowhere"]),
         (&["train", "missing.toml"], &["missing.toml"]),
         (&["train", "--data", "no/such/folder", "--device", "cpu"], &["no/such/folder"]),
@@ -171,6 +188,48 @@ fn a_run_is_trained_listed_inspected_exported() {
     assert!(chrome["traceEvents"].as_array().unwrap().len() > 50);
     place.ok(&["inspect", "out.json"]);
     place.ok(&["inspect", "out.pftrace"]);
+}
+
+/// Two traces of another tool: steps with and without a wait for input.
+fn foreign(wait: u64) -> String {
+    let mut events = Vec::new();
+    for step in 0..8_u64 {
+        let t = step * (wait + 1000);
+        for (name, category, start, dur) in [
+            (&*format!("ProfilerStep#{step}"), "user_annotation", t, wait + 1000),
+            ("enumerate(DataLoader)#__next__", "user_annotation", t + 1, wait),
+            ("aten::mm", "cpu_op", t + wait + 10, 900),
+        ] {
+            events.push(format!(
+                "{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{start},\"dur\":{dur},\"name\":\"{name}\",\"cat\":\"{category}\"}}"
+            ));
+        }
+    }
+    format!("{{\"traceEvents\":[{}]}}", events.join(","))
+}
+
+#[test]
+fn traces_of_other_tools_are_inspected_converted_and_compared() {
+    let place = Place::new();
+    for (name, wait) in [("slow", 4000), ("fast", 100)] {
+        std::fs::write(place.path().join(name), foreign(wait)).unwrap();
+    }
+    let text = place.ok(&["inspect", "slow"]);
+    assert!(text.contains("highly input-bound") && text.contains("Steps: 8 steps"), "{text}");
+    place.ok(&["convert", "slow", "--out", "slow.pftrace"]);
+    place.ok(&["convert", "slow", "--out", "slow.x", "--to", "speedscope"]);
+    let again: Value = serde_json::from_str(&place.ok(&["inspect", "slow.pftrace", "--json"])).unwrap();
+    assert_eq!(again["spans"], 24);
+    assert_eq!(again["import_report"]["notes"], serde_json::json!([]));
+    let words = place.fails(2, &["convert", "slow", "--out", "slow.pftrace"]);
+    assert!(words.contains("--force"), "{words}");
+    // Across formats, with the reason told.
+    let text = place.ok(&["diff", "slow.pftrace", "fast"]);
+    assert!(text.contains("Input wait was the difference"), "{text}");
+    let diff: Value = serde_json::from_str(&place.ok(&["diff", "slow", "fast", "--json"])).unwrap();
+    assert_eq!(diff["diff"]["ops"][0]["name"], "aten::mm");
+    let words = place.fails(1, &["diff", "slow", "fast", "--marker", "no such span"]);
+    assert!(words.contains("no such span"), "{words}");
 }
 
 #[test]

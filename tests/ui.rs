@@ -213,3 +213,56 @@ fn a_picture_of_no_run_is_an_error() {
     assert!(screenshot(&shot).is_err());
     assert!(!out.exists());
 }
+
+/// A small trace of another tool in a file of its own.
+fn foreign_file(dir: &Path, name: &str, wait: u64) -> PathBuf {
+    let mut events = Vec::new();
+    for step in 0..8_u64 {
+        let t = 1 + step * (wait + 1000);
+        let event = |name: &str, category: &str, start: u64, dur: u64| {
+            format!(
+                "{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{start},\"dur\":{dur},\"name\":\"{name}\",\"cat\":\"{category}\"}}"
+            )
+        };
+        events.push(event(&format!("ProfilerStep#{step}"), "user_annotation", t, wait + 1000));
+        events.push(event("DataLoader", "user_annotation", t + 1, wait));
+        events.push(event("aten::mm", "cpu_op", t + wait + 10, 900));
+    }
+    let path = dir.join(name);
+    std::fs::write(&path, format!("[{},{{}}]", events.join(","))).unwrap();
+    path
+}
+
+fn wait_for(window: &mut Window, ready: impl Fn(&Session) -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !ready(app(window).session()) {
+        assert!(Instant::now() < until, "not ready: {:?}", app(window).session().log());
+        std::thread::sleep(Duration::from_millis(5));
+        window.run_steps(1);
+    }
+    window.run_steps(3);
+}
+
+#[test]
+fn two_traces_of_another_tool_are_opened_and_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut window = window(1280.0, 800.0, Theme::Dark, false);
+    for (name, wait) in [("slow", 4000), ("fast", 100)] {
+        send(&mut window, Command::OpenPath(foreign_file(dir.path(), name, wait)));
+    }
+    wait_for(&mut window, |session| {
+        session.open_runs().len() == 2 && session.open_runs().iter().all(|run| run.derived.profile.is_some())
+    });
+    send(&mut window, Command::ShowPanel(PanelId::Overview));
+    window.get_by_label("What stands out");
+    send(&mut window, Command::ShowPanel(PanelId::Import));
+    window.get_by_label("Empty events, left out");
+    // Nothing needs to be chosen where two are open.
+    send(&mut window, Command::ShowPanel(PanelId::Diff));
+    wait_for(&mut window, |session| session.trace_diff().result.is_some());
+    assert!(window.query_all_by_label_contains("Input wait was the difference").count() > 0);
+    window.get_by_label("Swap").click();
+    window.run_steps(4);
+    wait_for(&mut window, |session| session.trace_diff().result.is_some());
+    assert!(app(&window).session().trace_diff().result.as_ref().unwrap().diff.verdicts[0].contains("more on average"));
+}
