@@ -23,7 +23,15 @@ const CHANGE_COLUMN: usize = 9;
 pub struct DiffPanelState {
     kernels: bool,
     order: RowOrder<Change>,
-    made: Option<(Arc<TraceDiff>, Arc<Vec<Change>>, Arc<Vec<Change>>)>,
+    made: Option<Made>,
+}
+
+/// Rows of the tables, made once for each result.
+#[derive(Debug)]
+struct Made {
+    of: Arc<TraceDiff>,
+    ops: Arc<Vec<Change>>,
+    kernels: Arc<Vec<Change>>,
 }
 
 impl Default for DiffPanelState {
@@ -178,13 +186,13 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, result: &TraceDiff) {
 }
 
 fn changes_ui(cx: &PanelContext<'_>, ui: &mut Ui, state: &mut DiffPanelState, result: &Arc<TraceDiff>) {
-    let fresh = state.made.as_ref().is_some_and(|(known, ..)| Arc::ptr_eq(known, result));
-    if !fresh {
-        let (ops, kernels) = (result.diff.ops.clone(), result.diff.kernels.clone());
-        state.made = Some((Arc::clone(result), Arc::new(ops), Arc::new(kernels)));
-    }
-    let Some((_, ops, kernels)) = &state.made else { return };
-    let rows = Arc::clone(if state.kernels { kernels } else { ops });
+    let made = state.made.take().filter(|made| Arc::ptr_eq(&made.of, result)).unwrap_or_else(|| Made {
+        of: Arc::clone(result),
+        ops: Arc::new(result.diff.ops.clone()),
+        kernels: Arc::new(result.diff.kernels.clone()),
+    });
+    let rows = Arc::clone(if state.kernels { &made.kernels } else { &made.ops });
+    state.made = Some(made);
     let columns = columns();
     ui.horizontal_wrapped(|ui| {
         if let Some(idx) =
