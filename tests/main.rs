@@ -3,6 +3,7 @@
 
 mod cli;
 mod foreign;
+mod fuzz;
 mod layers;
 mod record;
 mod run_formats;
