@@ -59,6 +59,10 @@ pub enum CanvasEvent {
     Clear,
     /// Show all of a track's lanes, or only the outermost.
     ToggleCollapsed(TrackSource),
+    /// Keep a track on top, or no longer.
+    TogglePinned(TrackSource),
+    /// Show only the outermost lanes of all tracks, or all of them.
+    CollapseAll(bool),
 }
 
 /// A movement in progress.
@@ -440,13 +444,28 @@ fn headers_ui(ui: &mut Ui, column: Rect, input: &CanvasInput<'_>, events: &mut V
         let label = format!("{verb} {}", track.name);
         cell.horizontal(|ui| {
             ui.add_space(ARROW_WIDTH + 4.0);
-            let text = egui::RichText::new(&track.name).color(input.colors.text);
+            // A pinned track is told by its name too.
+            let words = if track.pinned { format!("● {}", track.name) } else { track.name.clone() };
+            let text = egui::RichText::new(words).color(input.colors.text);
             let button = ui.add(egui::Button::new(text).frame(false).truncate());
             button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
+            button.context_menu(|ui| {
+                let mut entry = |ui: &mut Ui, words: &str, event: CanvasEvent| {
+                    if ui.button(words).clicked() {
+                        events.push(event);
+                        ui.close();
+                    }
+                };
+                let pin = if track.pinned { "Unpin" } else { "Pin to the top" };
+                entry(ui, pin, CanvasEvent::TogglePinned(track.source));
+                entry(ui, verb, CanvasEvent::ToggleCollapsed(track.source));
+                entry(ui, "Collapse all", CanvasEvent::CollapseAll(true));
+                entry(ui, "Expand all", CanvasEvent::CollapseAll(false));
+            });
             let pointing = if track.collapsed { Pointing::Right } else { Pointing::Down };
             let center = pos2(rect.left() + ARROW_WIDTH / 2.0 + 2.0, button.rect.center().y);
             marks::paint_triangle(ui.painter(), center, 4.0, pointing, input.colors.weak_text);
-            if button.on_hover_text(&label).clicked() {
+            if button.on_hover_text(format!("{label}\nRight-click to pin it or to collapse all")).clicked() {
                 events.push(CanvasEvent::ToggleCollapsed(track.source));
             }
         });

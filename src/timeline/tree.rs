@@ -55,6 +55,8 @@ pub struct TreeTrack {
     pub unit: String,
     /// Whether only its outermost lane is shown, at a lower height.
     pub collapsed: bool,
+    /// Whether the user keeps it on top.
+    pub pinned: bool,
 }
 
 impl TreeTrack {
@@ -128,6 +130,7 @@ impl TrackTree {
                     max: 0.0,
                     unit: String::new(),
                     collapsed: collapsed.contains(&source),
+                    pinned: false,
                 },
             ));
         }
@@ -144,6 +147,7 @@ impl TrackTree {
                     max: counter.min_max(0..counter.len()).map_or(0.0, |(_, max)| max),
                     unit: counter.unit.clone(),
                     collapsed: collapsed.contains(&source),
+                    pinned: false,
                 },
             ));
         }
@@ -163,6 +167,20 @@ impl TrackTree {
         let of_process = |process: &Option<usize>| process.and_then(|idx| process_order.get(idx)).copied();
         tracks.sort_by_key(|(process, track)| (of_process(process), *process, rank(track.kind), order(track.source).1));
         Self { tracks: tracks.into_iter().map(|(_, track)| track).collect() }
+    }
+
+    /// Puts the pinned tracks on top, in the order in which they were pinned, and leaves out those whose name does not
+    /// contain `filter`, in any case; pinned ones stay.
+    pub fn arranged(mut self, pinned: &[TrackSource], filter: &str) -> Self {
+        let filter = filter.trim().to_lowercase();
+        let place = |track: &TreeTrack| pinned.iter().position(|source| *source == track.source);
+        self.tracks.retain(|track| place(track).is_some() || track.name.to_lowercase().contains(&filter));
+        for track in &mut self.tracks {
+            track.pinned = place(track).is_some();
+        }
+        // Stable: the others stay as they are.
+        self.tracks.sort_by_key(|track| place(track).unwrap_or(usize::MAX));
+        self
     }
 
     /// Where each track is, from top to bottom.
@@ -242,6 +260,18 @@ mod tests {
         }
         let last = places.last().unwrap();
         assert!((tree.height() - (last.y + last.height + TRACK_GAP / 2.0)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn pinned_tracks_are_on_top_and_others_are_filtered() {
+        let names = |tree: &TrackTree| tree.tracks.iter().map(|track| track.name.clone()).collect::<Vec<_>>();
+        let tree = TrackTree::of(&sample(), &BTreeSet::new());
+        let (device, batches) = (tree.tracks[3].source, tree.tracks[4].source);
+        let pinned = tree.clone().arranged(&[batches, device], "");
+        assert_eq!(names(&pinned), ["Prefetched batches", "Device", "Input", "Training", "Ops"]);
+        assert!(pinned.tracks[1].pinned && !pinned.tracks[2].pinned);
+        assert_eq!(names(&tree.clone().arranged(&[device], " IN")), ["Device", "Input", "Training"]);
+        assert_eq!(names(&tree.arranged(&[], "nothing")), Vec::<String>::new());
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct TimelineState {
     canvas: TimelineCanvas,
     run: String,
     collapsed: BTreeSet<TrackSource>,
+    pinned: Vec<TrackSource>,
+    track_filter: String,
     tree: Option<(u64, TrackTree)>,
     search: String,
     found: Option<Found>,
@@ -80,6 +82,8 @@ impl Default for TimelineState {
             canvas: TimelineCanvas::default(),
             run: String::new(),
             collapsed: BTreeSet::new(),
+            pinned: Vec::new(),
+            track_filter: String::new(),
             tree: None,
             search: String::new(),
             found: None,
@@ -116,7 +120,8 @@ impl TimelineState {
         }
         let generation = input.trace.generation();
         if self.tree.as_ref().is_none_or(|(known, _)| *known != generation) {
-            self.tree = Some((generation, TrackTree::of(input.trace, &self.collapsed)));
+            let tree = TrackTree::of(input.trace, &self.collapsed).arranged(&self.pinned, &self.track_filter);
+            self.tree = Some((generation, tree));
         }
         if self.found.as_ref().is_none_or(|found| found.text != self.search || found.generation != generation) {
             self.found = (!self.search.trim().is_empty()).then(|| Found::new(input.trace, &self.search));
@@ -164,7 +169,14 @@ pub fn timeline_view(
     egui::Panel::bottom("timeline selection").resizable(true).default_size(190.0).min_size(56.0).show(ui, |ui| {
         selection_ui(ui, input, palette, state, &mut commands);
     });
+    // The toolbar may have changed which tracks are shown.
+    state.enter(input);
     let Some((_, tree)) = state.tree.take() else { return commands };
+    if tree.tracks.is_empty() {
+        ui.centered_and_justified(|ui| ui.weak(format!("No track's name contains “{}”", state.track_filter.trim())));
+        state.tree = Some((input.trace.generation(), tree));
+        return commands;
+    }
     move_canvas(ui, input, state);
     let color = |span: &crate::trace::Span| palette.span(input.trace, span);
     let in_search = |name: NameId| state.found.as_ref().is_some_and(|found| found.set.contains(name));
@@ -195,12 +207,29 @@ pub fn timeline_view(
                 if !state.collapsed.remove(&source) {
                     state.collapsed.insert(source);
                 }
-                state.tree = None;
-                ui.ctx().request_repaint();
+                rearranged(ui, state);
+            }
+            CanvasEvent::TogglePinned(source) => {
+                match state.pinned.iter().position(|pinned| *pinned == source) {
+                    Some(at) => drop(state.pinned.remove(at)),
+                    None => state.pinned.push(source),
+                }
+                rearranged(ui, state);
+            }
+            CanvasEvent::CollapseAll(all) => {
+                let sources = state.tree.iter().flat_map(|(_, tree)| tree.tracks.iter().map(|track| track.source));
+                state.collapsed = if all { sources.collect() } else { BTreeSet::new() };
+                rearranged(ui, state);
             }
         }
     }
     commands
+}
+
+/// The tracks are to be put in order anew.
+fn rearranged(ui: &Ui, state: &mut TimelineState) {
+    state.tree = None;
+    ui.ctx().request_repaint();
 }
 
 fn empty_reason(input: &TimelineInput<'_>) -> &'static str {
@@ -261,6 +290,14 @@ fn toolbar_ui(ui: &mut Ui, input: &TimelineInput<'_>, state: &mut TimelineState,
         let zoom = ui.add_enabled(selected, egui::Button::new("Zoom to selection"));
         if zoom.on_hover_text("Show the selected span or stretch (F)").clicked() {
             state.asked = Some(Asked::Selection);
+        }
+        ui.separator();
+        let label = ui.label("Tracks");
+        let filter =
+            egui::TextEdit::singleline(&mut state.track_filter).hint_text("part of a name").desired_width(110.0);
+        let help = "Show only tracks whose name contains this; pinned tracks stay";
+        if ui.add(filter).labelled_by(label.id).on_hover_text(help).changed() {
+            rearranged(ui, state);
         }
         if input.live {
             let mut following = state.canvas.following();
