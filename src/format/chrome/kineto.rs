@@ -10,7 +10,7 @@ use crate::trace::{ArgValue, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Longest text of a fact that is kept, in bytes.
-const MAX_FACT_BYTES: usize = 4096;
+const MAX_FACT_BYTES: usize = 64 << 10;
 
 /// Keys that only PyTorch's profiler writes.
 const KINETO_KEYS: [&str; 3] = ["deviceProperties", "distributedInfo", "cupti_version"];
@@ -33,7 +33,7 @@ pub(super) fn fact(trace: &mut Trace, report: &mut ImportReport, key: &str, valu
         }
     };
     if text.len() > MAX_FACT_BYTES {
-        report.note(&format!("`{key}` beside the events is longer than 4 KiB and not kept"), None);
+        report.note(&format!("`{key}` beside the events is longer than 64 KiB and not kept"), None);
     } else {
         trace.add_fact(key, &text);
     }

@@ -166,9 +166,16 @@ pub fn timeline_view(
     }
     state.enter(input);
     toolbar_ui(ui, input, state, &mut commands);
-    egui::Panel::bottom("timeline selection").resizable(true).default_size(190.0).min_size(56.0).show(ui, |ui| {
-        selection_ui(ui, input, palette, state, &mut commands);
-    });
+    if state.details.is_none() && input.range_ns.is_none() {
+        // Nothing is selected: the room belongs to the tracks.
+        egui::Panel::bottom("timeline hint").resizable(false).show(ui, |ui| {
+            ui.weak("Click a span to see its details. Drag with Shift held to sum up a stretch of time");
+        });
+    } else {
+        egui::Panel::bottom("timeline selection").resizable(true).default_size(190.0).min_size(56.0).show(ui, |ui| {
+            selection_ui(ui, input, palette, state, &mut commands);
+        });
+    }
     // The toolbar may have changed which tracks are shown.
     state.enter(input);
     let Some((_, tree)) = state.tree.take() else { return commands };
@@ -357,12 +364,6 @@ fn selection_ui(
     state: &mut TimelineState,
     commands: &mut Vec<Command>,
 ) {
-    if state.details.is_none() && input.range_ns.is_none() {
-        ui.add_space(4.0);
-        ui.weak("Click a span to see its details. Drag with Shift held to sum up a stretch of time");
-        ui.take_available_height();
-        return;
-    }
     if let (Some((_, _, details)), None) = (&state.details, input.range_ns) {
         details_ui(ui, details, commands);
         return;

@@ -128,7 +128,7 @@ fn search_selects_and_steps_through_a_name() {
     let mut harness = harness(Probe::new(planted_trace(3)));
     harness.state_mut().state.on_command(&Command::FocusSearch);
     harness.run();
-    let field = harness.get_by_role(Role::TextInput);
+    let field = harness.get_by_role_and_label(Role::TextInput, "Search");
     assert!(field.is_focused());
     field.type_text("backw");
     harness.run();
@@ -147,9 +147,9 @@ fn search_selects_and_steps_through_a_name() {
 fn typing_moves_nothing_and_keys_do() {
     let mut harness = harness(Probe::new(planted_trace(3)));
     let before = harness.state().state.canvas().view().unwrap();
-    harness.get_by_role(Role::TextInput).focus();
+    harness.get_by_role_and_label(Role::TextInput, "Search").focus();
     harness.run();
-    harness.get_by_role(Role::TextInput).type_text("wasd");
+    harness.get_by_role_and_label(Role::TextInput, "Search").type_text("wasd");
     harness.key_press(egui::Key::W);
     harness.run();
     assert_eq!(harness.state().state.canvas().view().unwrap(), before);
