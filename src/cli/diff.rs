@@ -54,7 +54,12 @@ fn parts(diff: &Diff) -> String {
     let mut table =
         Table::new(&[("Part", Align::Left), ("A", Align::Right), ("B", Align::Right), ("Change", Align::Right)]);
     let mut add = |name: &str, a: f64, b: f64| {
-        table.row(vec![name.to_owned(), units::duration_ns(a), units::duration_ns(b), signed(b - a)]);
+        table.row(vec![
+            name.to_owned(),
+            units::duration_ns(a),
+            units::duration_ns(b),
+            units::signed_duration_ns(b - a),
+        ]);
     };
     for part in &diff.parts {
         add(part.label, part.a_ns, part.b_ns);
@@ -98,14 +103,9 @@ fn changes(rows: &[Change], top: usize) -> String {
             cell(row.b, |cost| cost.host_self_ns),
             cell(row.a, |cost| cost.device_ns),
             cell(row.b, |cost| cost.device_ns),
-            signed(row.delta_ns()),
+            units::signed_duration_ns(row.delta_ns()),
         ]);
     }
     let more = rows.len().saturating_sub(top);
     if more > 0 { format!("{table}… and {} more rows\n", units::count(more as u64)) } else { table.to_string() }
-}
-
-fn signed(ns: f64) -> String {
-    let sign = if ns > 0.0 { "+" } else { "" };
-    format!("{sign}{}", units::duration_ns(ns))
 }

@@ -9,6 +9,7 @@ mod decimal;
 mod error;
 pub mod firefox;
 mod json;
+mod nesting;
 mod open;
 mod parts;
 pub mod perf_script;

@@ -68,6 +68,24 @@ pub fn samples_per_sec(n: f64) -> String {
     }
 }
 
+/// The text with a capital first letter.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A change in nanoseconds with its sign: `+1.20 ms`, `−340 ns`.
+pub fn signed_duration_ns(ns: f64) -> String {
+    let sign = if ns > 0.0 {
+        "+"
+    } else if ns < 0.0 {
+        "−"
+    } else {
+        "±"
+    };
+    format!("{sign}{}", duration_ns(ns.abs()))
+}
+
 /// A number of things: `1 step`, `1,200 steps`.
 pub fn counted(n: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })

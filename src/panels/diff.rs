@@ -173,13 +173,12 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, result: &TraceDiff) {
         ui.end_row();
         for part in &result.diff.parts {
             ui.horizontal(|ui| {
-                let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), egui::Sense::hover());
-                ui.painter().rect_filled(rect, 2.0, palette.role(part.role));
+                super::compare::swatch(ui, palette.role(part.role));
                 ui.label(part.label);
             });
             ui.label(text::figure(units::duration_ns(part.a_ns)));
             ui.label(text::figure(units::duration_ns(part.b_ns)));
-            ui.label(text::figure(signed(part.b_ns - part.a_ns)));
+            ui.label(text::figure(units::signed_duration_ns(part.b_ns - part.a_ns)));
             ui.end_row();
         }
     });
@@ -215,10 +214,6 @@ fn changes_ui(cx: &PanelContext<'_>, ui: &mut Ui, state: &mut DiffPanelState, re
     {
         cx.send(Command::SelectName(row.name.clone()));
     }
-}
-
-fn signed(ns: f64) -> String {
-    if ns > 0.0 { format!("+{}", units::duration_ns(ns)) } else { units::duration_ns(ns) }
 }
 
 fn cost(cost: Option<OpCost>, show: fn(OpCost) -> String) -> Cell {
@@ -309,7 +304,7 @@ fn columns() -> Vec<Column<Change>> {
             "Host and device time of B less that of A; sorted by size, whatever the sign",
             86.0,
             true,
-            |row| Cell::new(signed(row.delta_ns())),
+            |row| Cell::new(units::signed_duration_ns(row.delta_ns())),
             |row| Key::Number(row.delta_ns().abs()),
         ),
     ]

@@ -92,7 +92,7 @@ fn notes_ui(ui: &mut Ui, run: &OpenRun) {
                     ui.label(text::figure(units::count(*count)));
                 });
                 row.col(|ui| {
-                    ui.add(egui::Label::new(capital(what)).truncate()).on_hover_text(what);
+                    ui.add(egui::Label::new(units::capital(what)).truncate()).on_hover_text(what);
                 });
                 row.col(|ui| {
                     let place = offset.map_or_else(|| "–".to_owned(), units::count);
@@ -112,9 +112,4 @@ fn as_text(run: &OpenRun) -> String {
         lines.push_str(&format!("{} × {}{place}\n", units::count(note.count), note.what));
     }
     lines
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

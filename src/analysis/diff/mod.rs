@@ -112,8 +112,7 @@ pub struct Diff {
 
 /// Compares two traces. `marker` is a name that the user takes for a step, in both.
 pub fn diff(a: &Trace, b: &Trace, marker: Option<&str>) -> Diff {
-    let (profile_a, profile_b) = (Profile::of(a, marker), Profile::of(b, marker));
-    let (work_a, work_b) = (work_of(a, &profile_a), work_of(b, &profile_b));
+    let ((profile_a, work_a), (profile_b, work_b)) = (known(a, marker), known(b, marker));
     let per_step = !profile_a.steps.list.is_empty() && !profile_b.steps.list.is_empty();
     let times = |profile: &Profile| profile.steps.list.iter().map(|s| s.dur_ns() as f64).collect::<Vec<f64>>();
     let steps = if per_step {
@@ -148,10 +147,13 @@ pub fn diff(a: &Trace, b: &Trace, marker: Option<&str>) -> Diff {
     diff
 }
 
-fn work_of(trace: &Trace, profile: &Profile) -> Work {
+/// What is to be known of a trace.
+fn known(trace: &Trace, marker: Option<&str>) -> (Profile, Work) {
     let roles = Roles::of(trace);
     let launches = Launches::of(trace, &roles);
-    Work::of(trace, &roles, &launches, &profile.steps)
+    let profile = Profile::with(trace, &roles, &launches, marker);
+    let work = Work::of(trace, &roles, &launches, &profile.steps);
+    (profile, work)
 }
 
 /// Matches by key; what is left over at the same place with the same shapes replaces each other.
@@ -224,7 +226,7 @@ fn verdicts(diff: &Diff) -> Vec<String> {
             let words = if share >= 0.5 { "the difference" } else { "the largest part of the difference" };
             said.push(format!(
                 "{} {verb} {words}: {} a step instead of {}, {} of the change",
-                capital(what),
+                units::capital(what),
                 units::duration_ns(main.b_ns),
                 units::duration_ns(main.a_ns),
                 units::percent(share.min(1.0))
@@ -235,9 +237,4 @@ fn verdicts(diff: &Diff) -> Vec<String> {
         said.push(format!("{} of the operations' calls are in both", units::percent(matched)));
     }
     said
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

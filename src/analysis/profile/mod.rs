@@ -43,12 +43,16 @@ impl Profile {
     /// Looks at a trace. `marker` is a name that the user takes for a step.
     pub fn of(trace: &Trace, marker: Option<&str>) -> Self {
         let roles = Roles::of(trace);
-        let launches = Launches::of(trace, &roles);
-        let steps = steps::find(trace, &roles, marker);
-        let busy = split::busy_by_role(trace, &roles);
+        Self::with(trace, &roles, &Launches::of(trace, &roles), marker)
+    }
+
+    /// The same with roles and launches that are known already.
+    pub fn with(trace: &Trace, roles: &Roles, launches: &Launches, marker: Option<&str>) -> Self {
+        let steps = steps::find(trace, roles, marker);
+        let busy = split::busy_by_role(trace, roles);
         let parts = if steps.list.is_empty() { Vec::new() } else { split::split(&busy, &steps.list) };
         let window = steps.list.first().zip(steps.list.last()).map(|(first, last)| (first.start_ns, last.end_ns));
-        let devices = idle::devices(trace, &roles, &launches, window);
+        let devices = idle::devices(trace, roles, launches, window);
         let times: Vec<f64> = steps.list.iter().map(|step| step.dur_ns() as f64).collect();
         let mut work = 0_u64;
         for track in trace.tracks().iter().filter(|track| track.kind == crate::model::TrackKind::Device) {

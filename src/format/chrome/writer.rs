@@ -3,10 +3,10 @@
 
 use super::super::decimal::{put_digits, put_micros};
 use super::super::json::put_text;
+use super::super::nesting::nested;
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, ArgsId, FlowEnd, Span, SpanRef, Trace, Track};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// Bytes that are gathered before they are written.
@@ -168,15 +168,9 @@ impl<W: Write> Writer<'_, W> {
         }
         let tid = tid_of(track);
         self.metadata("thread_name", pid, tid, &track.name)?;
-        let mut spans: Vec<(SpanRef, Span)> = track.spans().collect();
-        spans.sort_by_key(|(_, span)| (span.start_ns, Reverse(span.end_ns())));
-        // Ends of the spans of the thread that the current one may lie in, innermost last.
-        let mut around: Vec<i64> = Vec::new();
         let mut named = Vec::new();
-        for (at, span) in &spans {
-            around.truncate(around.iter().rposition(|&end| end > span.start_ns).map_or(0, |last| last + 1));
-            if around.last().is_none_or(|&end| end >= span.end_ns()) {
-                around.push(span.end_ns());
+        for (at, span, _, nests) in &nested(track, Span::end_ns) {
+            if *nests {
                 self.span(pid, tid, span)?;
                 continue;
             }

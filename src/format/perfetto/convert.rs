@@ -1,11 +1,11 @@
 //! Writes a whole trace as Perfetto packets. Slices of one track nest there, so spans that overlap without nesting get a
 //! track of their own beside it.
 
+use super::super::nesting::nested;
 use super::{Arg, PacketWriter};
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, Span, SpanRef, Trace, Track};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// The whole trace as packets.
@@ -93,15 +93,9 @@ impl<W: Write> Converter<'_, W> {
         }
         let uuid = self.next_uuid();
         self.writer.track(uuid, parent, &track.name)?;
-        let mut spans: Vec<(SpanRef, Span)> = track.spans().collect();
-        spans.sort_by_key(|(at, span)| (span.start_ns, Reverse(span.end_ns()), at.depth));
-        // Ends of the slices of the track that the current one may lie in, innermost last.
-        let mut around: Vec<i64> = Vec::new();
         let mut beside: FxHashMap<u16, u64> = FxHashMap::default();
-        for (at, span) in &spans {
-            around.truncate(around.iter().rposition(|&end| end > span.start_ns).map_or(0, |last| last + 1));
-            let on = if around.last().is_none_or(|&end| end >= span.end_ns()) {
-                around.push(span.end_ns());
+        for (at, span, _, nests) in &nested(track, Span::end_ns) {
+            let on = if *nests {
                 uuid
             } else if let Some(known) = beside.get(&at.depth) {
                 *known

@@ -7,9 +7,9 @@
 
 use super::super::decimal::put_whole;
 use super::super::json::put_text;
-use crate::trace::{ArgValue, ArgsId, NameId, Span, SpanRef, Trace, Track};
+use super::super::nesting::nested;
+use crate::trace::{ArgValue, ArgsId, NameId, Span, Trace, Track};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -119,28 +119,18 @@ impl<W: Write> Writer<'_, W> {
     fn track(&mut self, track: &Track) -> io::Result<()> {
         let Some((_, track_end)) = track.bounds() else { return Ok(()) };
         let end_of = |span: &Span| if span.is_open() { track_end.max(span.start_ns) } else { span.end_ns() };
-        let mut spans: Vec<(SpanRef, Span)> = track.spans().collect();
-        spans.sort_by_key(|(_, span)| (span.start_ns, Reverse(end_of(span))));
-        // Ends of the spans of the profile that the current one may lie in, innermost last.
-        let mut around: Vec<i64> = Vec::new();
-        let mut nested: Vec<(Span, i64)> = Vec::with_capacity(spans.len());
+        let mut nesting: Vec<(Span, i64)> = Vec::new();
         // Spans of one lane do not overlap, so each lane with such spans gets a profile.
         let mut beside: BTreeMap<u16, Vec<(Span, i64)>> = BTreeMap::new();
-        for (at, span) in spans {
-            let end_ns = end_of(&span);
-            around.truncate(around.iter().rposition(|&end| end > span.start_ns).map_or(0, |last| last + 1));
-            if around.last().is_none_or(|&end| end >= end_ns) {
-                around.push(end_ns);
-                nested.push((span, end_ns));
-            } else {
-                beside.entry(at.depth).or_default().push((span, end_ns));
-            }
+        for (at, span, end_ns, nests) in nested(track, end_of) {
+            let list = if nests { &mut nesting } else { beside.entry(at.depth).or_default() };
+            list.push((span, end_ns));
         }
         let name = if track.name.is_empty() { "(unnamed track)" } else { &track.name };
         let twin = self.trace.tracks().iter().any(|other| other.id != track.id && other.name == track.name);
         let name =
             if twin && !track.process.is_empty() { format!("{name} ({})", track.process) } else { name.to_owned() };
-        self.profile(&name, &nested)?;
+        self.profile(&name, &nesting)?;
         for spans in beside.values() {
             self.profile(&format!("{name} (overlapping)"), spans)?;
         }

@@ -221,7 +221,8 @@ fn run_menu(ui: &mut Ui, library: &[(String, String)], offer: impl Fn(&str) -> b
     });
 }
 
-fn swatch(ui: &mut Ui, color: Color32) {
+/// A small square of a colour.
+pub(super) fn swatch(ui: &mut Ui, color: Color32) {
     let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), egui::Sense::hover());
     ui.painter().rect_filled(rect, 2.0, color);
 }
@@ -342,7 +343,11 @@ fn phases_ui(ui: &mut Ui, runs: &[ComparedRun], palette: &Palette) {
             let parts = Phase::ALL.into_iter().map(|phase| {
                 let value = run.phases_median_ns[phase as usize];
                 let change = value - baseline.phases_median_ns[phase as usize];
-                let note = if idx == 0 { String::new() } else { format!("{} against the baseline", signed_ns(change)) };
+                let note = if idx == 0 {
+                    String::new()
+                } else {
+                    format!("{} against the baseline", units::signed_duration_ns(change))
+                };
                 Part { label: phase.label().to_owned(), value, color: palette.phase(phase), note }
             });
             let total: f64 = run.phases_median_ns.iter().sum();
@@ -365,23 +370,15 @@ fn phases_ui(ui: &mut Ui, runs: &[ComparedRun], palette: &Palette) {
             for (idx, run) in runs.iter().enumerate() {
                 let value = run.phases_median_ns[phase as usize];
                 let text = units::duration_ns(value);
-                ui.label(if idx == 0 { text } else { format!("{text}  ({})", signed_ns(value - base)) });
+                ui.label(if idx == 0 {
+                    text
+                } else {
+                    format!("{text}  ({})", units::signed_duration_ns(value - base))
+                });
             }
             ui.end_row();
         }
     });
-}
-
-/// A change of time, with its sign.
-fn signed_ns(ns: f64) -> String {
-    let sign = if ns > 0.0 {
-        "+"
-    } else if ns < 0.0 {
-        "−"
-    } else {
-        "±"
-    };
-    format!("{sign}{}", units::duration_ns(ns.abs()))
 }
 
 fn curves_ui(ui: &mut Ui, comparison: &Arc<Comparison>, palette: &Palette, state: &mut CompareState) {
@@ -494,7 +491,7 @@ fn op_columns() -> Vec<Column<OpChange>> {
             width: 100.0,
             numeric: true,
             cell: |row| match row.delta_ns() {
-                Some(ns) => Cell::new(signed_ns(ns)),
+                Some(ns) => Cell::new(units::signed_duration_ns(ns)),
                 None => Cell::missing("It is in only one of the two runs"),
             },
             key: |row| number_key(row.delta_ns().map(f64::abs)),

@@ -95,7 +95,7 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, profile: &Profile) {
         parts: parts
             .iter()
             .map(|part| BarPart {
-                label: capital(part.label),
+                label: units::capital(part.label),
                 value: part.mean_ns,
                 color: palette.role(part.role),
                 note: units::percent(part.share),
@@ -108,7 +108,8 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, profile: &Profile) {
         ui.spacing_mut().item_spacing.x = 12.0;
         for part in parts {
             let words = format!("{}: {}", part.label, units::duration_ns(part.mean_ns));
-            super::swatch_ui(cx, ui, palette.role(part.role), &capital(part.label), part.share).on_hover_text(words);
+            super::swatch_ui(cx, ui, palette.role(part.role), &units::capital(part.label), part.share)
+                .on_hover_text(words);
         }
     });
     text::note(
@@ -140,7 +141,7 @@ fn idle_ui(cx: &PanelContext<'_>, ui: &mut Ui, device: &DeviceTime) {
             ),
             format!("{} gaps, {}", units::count(cause.count), cause.label),
         );
-        value_row(ui, cx.tokens, &capital(cause.label), &figure);
+        value_row(ui, cx.tokens, &units::capital(cause.label), &figure);
     }
     if device.causes.is_empty() {
         text::note(ui, "None: it worked without a gap");
@@ -178,9 +179,4 @@ fn file_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
     if !run.report.notes.is_empty() && ui.button("Import report").clicked() {
         cx.send(Command::ShowPanel(PanelId::Import));
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
