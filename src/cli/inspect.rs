@@ -50,7 +50,7 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     text.push_str(&format!("\nOperations\n{}", rows(ops, args.top)));
     if kernels.is_empty() {
         let why = figures.busy.reason().unwrap_or("the trace holds no device track");
-        text.push_str(&format!("\nKernels: none. {}\n", format!("{}.", units::capital(why))));
+        text.push_str(&format!("\nKernels: none. {}.\n", units::capital(why)));
     } else {
         text.push_str(&format!("\nKernels\n{}", rows(kernels, args.top)));
     }
