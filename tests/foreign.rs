@@ -110,6 +110,22 @@ fn check(path: &Path) {
 }
 
 #[test]
+fn nsight_exports_survive_every_export() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.sqlite");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("data/nsight.sql")).unwrap();
+    drop(db);
+    check(&path);
+    let packed = folder.path().join("report.gz");
+    let mut gzip = flate2::write::GzEncoder::new(std::fs::File::create(&packed).unwrap(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &std::fs::read(&path).unwrap()).unwrap();
+    gzip.finish().unwrap();
+    let (plain, unpacked) = (open_trace(&path).unwrap().0, open_trace(&packed).unwrap().0);
+    assert_eq!(dump(&plain), dump(&unpacked));
+}
+
+#[test]
 fn chrome_samples_survive_every_export() {
     for path in samples("chrome") {
         check(&path);

@@ -6,7 +6,7 @@
 
 use burnscope::format::perfetto::PerfettoReader;
 use burnscope::format::{
-    FormatError, ImportReport, chrome, collapsed, firefox, perf_script, perfetto, speedscope, xplane,
+    FormatError, ImportReport, chrome, collapsed, firefox, nsight, perf_script, perfetto, speedscope, xplane,
 };
 use burnscope::trace::Trace;
 use rand::{Rng as _, SeedableRng as _};
@@ -213,6 +213,20 @@ fn perfetto_reads_anything() {
 fn xspace_reads_anything() {
     assert!(xplane::read(XSPACE).is_ok_and(|(trace, _)| trace.span_count() > 0), "the seed has spans");
     fuzz("xspace", xplane::read, &[XSPACE], "xplane");
+}
+
+fn nsight_export() -> Vec<u8> {
+    let mut db = rusqlite::Connection::open_in_memory().unwrap();
+    // Small pages: what is damaged is more often the tree than a name.
+    db.pragma_update(None, "page_size", 512).unwrap();
+    db.execute_batch(include_str!("data/nsight.sql")).unwrap();
+    db.serialize("main").unwrap().to_vec()
+}
+
+#[test]
+fn nsight_reads_anything() {
+    assert!(nsight::read(&nsight_export()).is_ok_and(|(trace, _)| trace.span_count() > 0), "the seed has spans");
+    fuzz("nsight", nsight::read, &[&nsight_export()], "no samples");
 }
 
 #[test]

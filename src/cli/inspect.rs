@@ -10,6 +10,9 @@ use crate::session::state::OpenRun;
 use crate::session::{derived, library, open};
 use std::path::Path;
 
+/// Longest name in a table, in characters.
+const NAME_CHARS: usize = 48;
+
 /// Runs the command.
 pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     let path = library::find(runs_dir, &args.target).map_err(failed)?;
@@ -137,7 +140,7 @@ fn rows(rows: &[OpRow], top: usize) -> String {
     ]);
     for row in rows.iter().take(top) {
         table.row(vec![
-            row.name.chars().take(48).collect(),
+            units::shorten(&row.name, NAME_CHARS),
             units::count(row.count),
             units::duration_ns(row.total_ns),
             units::duration_ns(row.self_ns),
@@ -156,7 +159,7 @@ fn rows(rows: &[OpRow], top: usize) -> String {
 fn tracks(trees: &[FlameNode], top: usize) -> String {
     let mut table = Table::new(&[("Track", Align::Left), ("Time in spans", Align::Right), ("Longest", Align::Left)]);
     for tree in trees.iter().take(top) {
-        let longest = tree.children.first().map(|child| child.name.clone()).unwrap_or_default();
+        let longest = tree.children.first().map(|child| units::shorten(&child.name, NAME_CHARS)).unwrap_or_default();
         table.row(vec![tree.name.clone(), units::duration_ns(tree.total_ns as f64), longest]);
     }
     table.to_string()

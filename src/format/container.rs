@@ -67,6 +67,14 @@ pub(super) fn open(path: &Path, most: u64, known: impl Fn(&[u8]) -> bool) -> Res
     })
 }
 
+/// Whether a file begins with these bytes itself, not only what is packed in it.
+pub(super) fn is_plain(path: &Path, magic: &[u8]) -> Result<bool, FormatError> {
+    let mut head = Vec::with_capacity(magic.len());
+    let file = File::open(path).map_err(FormatError::io("open", path))?;
+    file.take(magic.len() as u64).read_to_end(&mut head).map_err(FormatError::io("read", path))?;
+    Ok(head == magic)
+}
+
 /// Reads up to `most` bytes of the member that is a trace: the largest, where several are.
 fn member(
     file: File,

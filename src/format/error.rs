@@ -45,7 +45,7 @@ pub enum FormatError {
         path: PathBuf,
     },
     /// Nothing that is known.
-    #[error("{what}; Burnscope opens run folders, Perfetto, XProf, Chrome JSON, speedscope, Firefox and samply profiles, collapsed stacks and perf script text (also gzip and zip): {}", path.display())]
+    #[error("{what}; Burnscope opens run folders, Perfetto, XProf, Nsight Systems (SQLite), Chrome JSON, speedscope, Firefox and samply profiles, collapsed stacks and perf script text (also gzip and zip): {}", path.display())]
     Unknown {
         /// What the content looks like.
         what: String,

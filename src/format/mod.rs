@@ -10,6 +10,7 @@ mod error;
 pub mod firefox;
 mod json;
 mod nesting;
+pub mod nsight;
 mod open;
 mod parts;
 pub mod perf_script;

@@ -3,7 +3,9 @@
 use super::container::{self, Content, PIECE_BYTES};
 use super::perfetto::PerfettoReader;
 use super::wire::{Fields, Next};
-use super::{FormatError, ImportReport, chrome, collapsed, firefox, perf_script, run_folder, speedscope, xplane};
+use super::{
+    FormatError, ImportReport, chrome, collapsed, firefox, nsight, perf_script, run_folder, speedscope, xplane,
+};
 use crate::trace::Trace;
 use std::io::Read;
 use std::path::Path;
@@ -27,6 +29,8 @@ pub enum Kind {
     XSpace,
     /// Processed profile of the Firefox Profiler or samply.
     Firefox,
+    /// SQLite export of Nsight Systems.
+    Nsight,
 }
 
 impl Kind {
@@ -41,6 +45,7 @@ impl Kind {
             Self::Collapsed => "collapsed stacks",
             Self::PerfScript => "perf script",
             Self::Firefox => "Firefox profile",
+            Self::Nsight => "Nsight Systems",
         }
     }
 }
@@ -74,6 +79,9 @@ fn kind_of(head: &[u8]) -> Result<Kind, &'static str> {
     let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let goes_on = head.len() == PEEK_BYTES;
     let inside = json.get(1..).unwrap_or(&[]).trim_ascii_start();
+    if nsight::looks_like(head) {
+        return Ok(Kind::Nsight);
+    }
     match (json.first(), inside.first()) {
         (None, _) => Err("The file is empty"),
         (Some(b'['), Some(b'{' | b']') | None) => Ok(Kind::Chrome),
@@ -124,6 +132,9 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
         Kind::Collapsed => read_whole(path, collapsed::read),
         Kind::PerfScript => read_whole(path, perf_script::read),
         Kind::Firefox => read_whole(path, firefox::read),
+        // A database is read where it lies, page by page.
+        Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => nsight::read_file(path),
+        Kind::Nsight => read_whole(path, nsight::read),
     }
 }
 

@@ -129,6 +129,15 @@ fn scaled(n: f64, base: f64, units: &[&str]) -> String {
     if idx == 0 { format!("{value:.0} {}", units[0]) } else { format!("{} {}", significant(value), units[idx]) }
 }
 
+/// `text` cut to at most `max` characters, with `…` where something is missing.
+pub fn shorten(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

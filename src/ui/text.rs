@@ -1,5 +1,6 @@
 //! Text with a meaning: figures in digits of one width, so that columns line up and live numbers do not jitter.
 
+pub use crate::model::units::shorten;
 use egui::{Color32, RichText, Ui};
 
 /// A figure: digits of one width.
@@ -15,15 +16,6 @@ pub fn big_figure(text: impl Into<String>, color: Color32) -> RichText {
 /// Title of a group inside a panel.
 pub fn group(text: impl Into<String>, color: Color32) -> RichText {
     RichText::new(text).strong().size(13.5).color(color)
-}
-
-/// `text` cut to at most `max` characters, with `…` where something is missing.
-pub fn shorten(text: &str, max: usize) -> String {
-    if text.chars().count() <= max {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(max.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 /// A sentence in weak text that wraps.

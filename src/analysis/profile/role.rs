@@ -119,9 +119,13 @@ fn of_category(name: &str) -> Role {
         "cuda_sync" | "hip_sync" => Role::Sync,
         "cpu_op" | "Operator" | category::OP | category::BLOCK => Role::Op,
         category::INPUT => Role::Input,
-        "user_annotation" | "gpu_user_annotation" | category::PHASE | category::LAYER | category::HOST | "nvtx" => {
-            Role::Annotation
-        }
+        "user_annotation"
+        | "gpu_user_annotation"
+        | category::PHASE
+        | category::LAYER
+        | category::HOST
+        | "nvtx"
+        | "overhead" => Role::Annotation,
         "python_function" | "python" | "FEE" | "function" => Role::Function,
         _ => Role::Other,
     }

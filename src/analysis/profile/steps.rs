@@ -2,7 +2,7 @@
 
 use super::role::{Role, Roles};
 use crate::model::TrackKind;
-use crate::trace::{NameId, Trace, Track, TrackId};
+use crate::trace::{NameId, Span, Trace, Track, TrackId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -12,6 +12,8 @@ const MIN_REPEATS: usize = 3;
 const MAX_REPEATS: usize = 20_000;
 /// Share of its thread's time that a pattern must cover, so that its repeats can be steps.
 const MIN_COVER: f64 = 0.3;
+/// Share of that time that they must cover if all were as long as the middle one.
+const MIN_TYPICAL: f64 = 0.1;
 /// Depths at which patterns are looked for: steps lie under a few frames of the program.
 const MAX_DEPTH: usize = 12;
 
@@ -47,7 +49,12 @@ pub struct Steps {
 pub fn find(trace: &Trace, roles: &Roles, marker: Option<&str>) -> Steps {
     if let Some(marker) = marker {
         let name = trace.find_name(marker);
-        let list = gather(trace, |_, span| Some(span.name) == name);
+        let mut list = gather(trace, |_, span| Some(span.name) == name);
+        if list.is_empty() {
+            // Numbered repeats, each a name of its own.
+            let wanted: Vec<bool> = (0..trace.name_count()).map(|id| bare(trace.name(NameId(id))) == marker).collect();
+            list = gather(trace, |_, span| wanted.get(span.name.0 as usize).copied().unwrap_or(false));
+        }
         return Steps { how: format!("spans named “{marker}”"), list };
     }
     let list = gather(trace, |track, span| roles.role(track, span) == Role::Step);
@@ -58,18 +65,19 @@ pub fn find(trace: &Trace, roles: &Roles, marker: Option<&str>) -> Steps {
     if !list.is_empty() {
         return Steps { how: "the line of steps".to_owned(), list };
     }
+    let stems = Stems::of(trace);
     let best = trace
         .tracks()
         .iter()
         .filter(|track| !matches!(track.kind, TrackKind::Device | TrackKind::Async))
-        .filter_map(|track| pattern(track))
+        .filter_map(|track| pattern(track, &stems, roles))
         .max_by_key(|pattern| pattern.covered_ns);
     match best {
-        Some(Pattern { track, name, depth, .. }) => {
+        Some(Pattern { track, stem, depth, .. }) => {
             let of = trace.track(track);
-            let list = of.map(|track| spans_of(trace, track, name, depth)).unwrap_or_default();
+            let list = of.map(|track| spans_of(trace, track, &stems, stem, depth)).unwrap_or_default();
             let thread = of.map_or("", |track| track.name.as_str());
-            Steps { how: format!("repeats of “{}” on {thread}", trace.name(name)), list }
+            Steps { how: format!("repeats of “{}” on {thread}", bare(trace.name(stem))), list }
         }
         None => {
             Steps { how: "no steps were found: nothing is marked and nothing repeats".to_owned(), list: Vec::new() }
@@ -78,7 +86,7 @@ pub fn find(trace: &Trace, roles: &Roles, marker: Option<&str>) -> Steps {
 }
 
 /// The wanted spans of the first track that has any, outermost only.
-fn gather(trace: &Trace, wanted: impl Fn(&Track, &crate::trace::Span) -> bool) -> Vec<StepSpan> {
+fn gather(trace: &Trace, wanted: impl Fn(&Track, &Span) -> bool) -> Vec<StepSpan> {
     let mut best: Vec<StepSpan> = Vec::new();
     for track in trace.tracks() {
         let mut here: Vec<StepSpan> = Vec::new();
@@ -101,42 +109,78 @@ fn gather(trace: &Trace, wanted: impl Fn(&Track, &crate::trace::Span) -> bool) -
     best
 }
 
+/// Names without the number at their end: “step 1” and “step 2” are repeats of one thing.
+struct Stems {
+    /// The first name with the same stem, by name.
+    of: Vec<NameId>,
+}
+
+impl Stems {
+    fn of(trace: &Trace) -> Self {
+        let mut first: FxHashMap<&str, NameId> = FxHashMap::default();
+        let of = (0..trace.name_count()).map(|id| *first.entry(stem(trace.name(NameId(id)))).or_insert(NameId(id)));
+        Self { of: of.collect() }
+    }
+
+    fn stem(&self, name: NameId) -> NameId {
+        self.of.get(name.0 as usize).copied().unwrap_or(name)
+    }
+}
+
+/// A name without its number and what joins it.
+fn bare(name: &str) -> &str {
+    stem(name).trim_end_matches(['#', '_', ' ', ':'])
+}
+
+fn stem(name: &str) -> &str {
+    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    if stem.is_empty() { name } else { stem }
+}
+
 struct Pattern {
     track: TrackId,
-    name: NameId,
+    stem: NameId,
     depth: usize,
     covered_ns: i64,
 }
 
 /// The name whose repeats at one depth cover the most of a track.
-fn pattern(track: &Track) -> Option<Pattern> {
+fn pattern(track: &Track, stems: &Stems, roles: &Roles) -> Option<Pattern> {
     let (start, end) = track.bounds()?;
-    let extent = end.saturating_sub(start).max(1);
+    let extent = end.saturating_sub(start).max(1) as f64;
     let mut best: Option<Pattern> = None;
     for (depth, lane) in track.lanes().iter().enumerate().take(MAX_DEPTH) {
-        let mut names: FxHashMap<NameId, (usize, i64)> = FxHashMap::default();
-        for span in lane.iter().filter(|span| !span.is_open()) {
-            let (count, covered) = names.entry(span.name).or_default();
-            *count += 1;
-            *covered = covered.saturating_add(span.dur_ns);
+        let mut repeats: FxHashMap<NameId, Vec<i64>> = FxHashMap::default();
+        // What operations, calls and waits repeat is work within a step.
+        let may_be_step =
+            |span: &Span| matches!(roles.role(track, span), Role::Annotation | Role::Function | Role::Other);
+        for span in lane.iter().filter(|span| !span.is_open() && may_be_step(span)) {
+            repeats.entry(stems.stem(span.name)).or_default().push(span.dur_ns);
         }
-        let fits = |(count, covered): (usize, i64)| {
-            (MIN_REPEATS..=MAX_REPEATS).contains(&count) && covered as f64 >= extent as f64 * MIN_COVER
-        };
-        let found = names.into_iter().filter(|(_, found)| fits(*found)).max_by_key(|(name, (_, ns))| (*ns, name.0));
-        if let Some((name, (_, covered_ns))) = found {
+        for (stem, mut times) in repeats {
+            let covered_ns = times.iter().fold(0_i64, |sum, ns| sum.saturating_add(*ns));
+            if !(MIN_REPEATS..=MAX_REPEATS).contains(&times.len()) || (covered_ns as f64) < extent * MIN_COVER {
+                continue;
+            }
+            // One long call among many short ones is no step, though they cover much together.
+            let middle = times.len() / 2;
+            let typical = *times.select_nth_unstable(middle).1 as f64 * times.len() as f64;
             // The outermost that repeats is the step: what is inside covers no more.
-            if best.as_ref().is_none_or(|known| covered_ns > known.covered_ns) {
-                best = Some(Pattern { track: track.id, name, depth, covered_ns });
+            let better = |known: &Pattern| {
+                covered_ns > known.covered_ns
+                    || (depth == known.depth && covered_ns == known.covered_ns && stem < known.stem)
+            };
+            if typical >= extent * MIN_TYPICAL && best.as_ref().is_none_or(better) {
+                best = Some(Pattern { track: track.id, stem, depth, covered_ns });
             }
         }
     }
     best
 }
 
-fn spans_of(trace: &Trace, track: &Track, name: NameId, depth: usize) -> Vec<StepSpan> {
+fn spans_of(trace: &Trace, track: &Track, stems: &Stems, wanted: NameId, depth: usize) -> Vec<StepSpan> {
     let lane = track.lane(depth).into_iter().flat_map(|lane| lane.iter());
-    lane.filter(|span| span.name == name && !span.is_open())
-        .map(|span| StepSpan { name: trace.name(name).to_owned(), start_ns: span.start_ns, end_ns: span.end_ns() })
+    lane.filter(|span| stems.stem(span.name) == wanted && !span.is_open())
+        .map(|span| StepSpan { name: trace.name(span.name).to_owned(), start_ns: span.start_ns, end_ns: span.end_ns() })
         .collect()
 }

@@ -109,6 +109,30 @@ fn steps_are_found_by_marker_and_by_pattern() {
 }
 
 #[test]
+fn numbered_repeats_are_steps_and_operations_are_none() {
+    let mut plant = Plant::new();
+    let host = plant.host;
+    for i in 0..6 {
+        plant.span(host, (i * 100, i * 100 + 95), "nvtx", &format!("iteration {i}"));
+        plant.span(host, (i * 100 + 1, i * 100 + 95), "cpu_op", "aten::linear");
+    }
+    plant.trace.settle();
+    let steps = Profile::of(&plant.trace, None).steps;
+    assert!(steps.how.contains("repeats of “iteration”") && steps.list.len() == 6, "{}", steps.how);
+    assert_eq!(steps.list[3].name, "iteration 3");
+    assert_eq!(Profile::of(&plant.trace, Some("iteration")).steps.list.len(), 6);
+    // One long wait among short ones covers most of the thread, and is no step.
+    let mut plant = Plant::new();
+    let host = plant.host;
+    for (i, dur) in [1000, 2, 2, 2].into_iter().enumerate() {
+        plant.span(host, (i as i64 * 1001, i as i64 * 1001 + dur), "function", "fetch");
+    }
+    plant.span(host, (5000, 5001), "function", "end");
+    plant.trace.settle();
+    assert!(Profile::of(&plant.trace, None).steps.list.is_empty());
+}
+
+#[test]
 fn kernels_lead_back_to_their_operations() {
     let trace = Plant::training(100, 2);
     let roles = Roles::of(&trace);
