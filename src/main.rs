@@ -75,6 +75,9 @@ fn window(args: &Cli) -> anyhow::Result<()> {
     for path in &args.open {
         session.apply(Command::OpenPath(path.clone()));
     }
+    if let Some(place) = args.at {
+        session.apply(Command::GoTo(place));
+    }
     burnscope::app::run_window(session)
 }
 
@@ -86,6 +89,7 @@ fn window(_args: &Cli) -> anyhow::Result<()> {
 #[cfg(feature = "app")]
 fn screenshot(args: &cli::args::ScreenshotArgs, runs_dir: &std::path::Path) -> anyhow::Result<()> {
     use burnscope::app::headless::{self, Shot};
+    use burnscope::session::Command;
     let find = |run: &String| burnscope::session::library::find(runs_dir, run).map_err(anyhow::Error::msg);
     let runs = args.runs.iter().map(find).collect::<anyhow::Result<Vec<_>>>()?;
     let panel = match burnscope::session::PanelId::from_name(&args.panel) {
@@ -98,7 +102,10 @@ fn screenshot(args: &cli::args::ScreenshotArgs, runs_dir: &std::path::Path) -> a
             return Err(cli::UsageError(text).into());
         }
     };
-    headless::screenshot(&Shot { runs, panel, size: args.size, dark: args.theme == "dark", out: args.out.clone() })
+    let commands = args.name.iter().map(|name| Command::SelectName(name.clone()));
+    let commands = commands.chain(args.at.map(Command::GoTo)).collect();
+    let dark = args.theme == "dark";
+    headless::screenshot(&Shot { runs, panel, size: args.size, dark, commands, out: args.out.clone() })
 }
 
 #[cfg(not(feature = "app"))]

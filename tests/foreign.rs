@@ -167,7 +167,7 @@ fn the_profiler_sees_what_zero_workers_cost() {
     }
     assert!(profile.share(Role::Input) > 0.3 && profile.verdicts[0].contains("input-bound"), "{:?}", profile.verdicts);
     assert_eq!(profile.launches_known, Some(1.0));
-    let diff = diff(&none, &four, None);
+    let diff = diff((&none, None), (&four, None));
     assert!(diff.verdicts[1].starts_with("Input wait was the difference"), "{:?}", diff.verdicts);
 }
 
@@ -178,7 +178,7 @@ fn the_same_model_on_two_vendors_is_matched_operation_by_operation() {
     else {
         return;
     };
-    let diff = diff(&nvidia, &amd, None);
+    let diff = diff((&nvidia, None), (&amd, None));
     assert!(diff.ops_matched.unwrap() > 0.95, "{:?}", diff.ops_matched);
     // Kernels have other names on each, so the operations carry the device's time.
     let attention = diff.ops.iter().find(|op| op.name == "aten::_flash_attention_forward").unwrap();

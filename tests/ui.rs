@@ -177,7 +177,8 @@ fn panels_look_as_they_did() {
     for (panel, dark) in [(PanelId::Timeline, true), (PanelId::Flame, false), (PanelId::Ops, true)] {
         let out = dir.path().join("shot.png");
         let runs = vec![runs_dir().join("v1")];
-        screenshot(&Shot { runs, panel: Some(panel), size: (600, 300), dark, out: out.clone() }).unwrap();
+        screenshot(&Shot { runs, panel: Some(panel), size: (600, 300), dark, commands: Vec::new(), out: out.clone() })
+            .unwrap();
         let picture = image::open(&out).unwrap().to_rgba8();
         let name = format!("{}-{}", panel.title().to_lowercase(), if dark { "dark" } else { "light" });
         egui_kittest::image_snapshot_options(&picture, name, &options);
@@ -194,7 +195,15 @@ fn a_picture_shows_the_app_in_its_colours() {
     for dark in [true, false] {
         let out = dir.path().join(format!("{dark}.png"));
         let runs = vec![runs_dir().join("v1")];
-        screenshot(&Shot { runs, panel: Some(PanelId::Timeline), size: (640, 400), dark, out: out.clone() }).unwrap();
+        screenshot(&Shot {
+            runs,
+            panel: Some(PanelId::Timeline),
+            size: (640, 400),
+            dark,
+            commands: Vec::new(),
+            out: out.clone(),
+        })
+        .unwrap();
         let picture = image::open(&out).unwrap().to_rgb8();
         assert_eq!(picture.dimensions(), (640, 400));
         let colors: std::collections::HashSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
@@ -209,7 +218,7 @@ fn a_picture_shows_the_app_in_its_colours() {
 fn a_picture_of_no_run_is_an_error() {
     let out = std::env::temp_dir().join("burnscope-no-picture.png");
     let runs = vec![PathBuf::from("/no/such/run")];
-    let shot = Shot { runs, panel: None, size: (640, 400), dark: true, out: out.clone() };
+    let shot = Shot { runs, panel: None, size: (640, 400), dark: true, commands: Vec::new(), out: out.clone() };
     assert!(screenshot(&shot).is_err());
     assert!(!out.exists());
 }

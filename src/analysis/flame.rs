@@ -28,6 +28,16 @@ struct Building {
 
 /// The merged tree of a track; the root is the track itself.
 pub fn merged(trace: &Trace, track: &Track) -> FlameNode {
+    merged_within(trace, track, (i64::MIN, i64::MAX), |name| name)
+}
+
+/// The merged tree of what lies between two times, where `alias` says under which name a span of a name is merged.
+pub fn merged_within(
+    trace: &Trace,
+    track: &Track,
+    (from, to): (i64, i64),
+    alias: impl Fn(NameId) -> NameId,
+) -> FlameNode {
     let mut nodes = vec![Building::default()];
     // Node of each span of the depth above, by its index there.
     let mut above: Vec<usize> = Vec::new();
@@ -39,15 +49,16 @@ pub fn merged(trace: &Trace, track: &Track) -> FlameNode {
                 _ => track.parent_of(depth, idx).and_then(|parent| above.get(parent).copied()).unwrap_or(0),
             };
             let fresh = nodes.len();
-            let node = *nodes[parent].children.entry(span.name).or_insert(fresh);
+            let node = *nodes[parent].children.entry(alias(span.name)).or_insert(fresh);
             if node == fresh {
                 nodes.push(Building::default());
             }
-            if !span.is_open() {
-                nodes[node].total_ns += span.dur_ns;
+            let within = span.end_ns().min(to).saturating_sub(span.start_ns.max(from));
+            if !span.is_open() && within >= 0 {
+                nodes[node].total_ns += within;
                 nodes[node].count += 1;
                 if depth == 0 {
-                    nodes[0].total_ns += span.dur_ns;
+                    nodes[0].total_ns += within;
                 }
             }
             here.push(node);
@@ -56,6 +67,30 @@ pub fn merged(trace: &Trace, track: &Track) -> FlameNode {
     }
     nodes[0].count = 1;
     finish(trace, &nodes, 0, track.name.clone())
+}
+
+/// Several trees as one: nodes of the same name at the same place become one.
+pub fn joined(name: &str, trees: impl IntoIterator<Item = FlameNode>) -> FlameNode {
+    let mut root = FlameNode { name: name.to_owned(), ..FlameNode::default() };
+    for tree in trees {
+        root.total_ns += tree.total_ns;
+        root.self_ns += tree.self_ns;
+        root.count += tree.count;
+        root.children.extend(tree.children);
+    }
+    let mut by_name: FxHashMap<String, Vec<FlameNode>> = FxHashMap::default();
+    for child in std::mem::take(&mut root.children) {
+        by_name.entry(child.name.clone()).or_default().push(child);
+    }
+    root.children = by_name
+        .into_iter()
+        .map(|(name, mut same)| match same.len() {
+            1 => same.swap_remove(0),
+            _ => joined(&name, same),
+        })
+        .collect();
+    root.children.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+    root
 }
 
 fn finish(trace: &Trace, nodes: &[Building], at: usize, name: String) -> FlameNode {

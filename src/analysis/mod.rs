@@ -3,11 +3,13 @@
 pub mod advice;
 pub mod breakdown;
 pub mod busy;
+pub mod callers;
 pub mod compare;
 pub mod cost;
 pub mod counts;
 pub mod diff;
 pub mod flame;
+pub mod matches;
 pub mod ops;
 #[cfg(test)]
 pub(crate) mod planted;

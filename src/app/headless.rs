@@ -26,6 +26,8 @@ pub struct Shot {
     pub size: (u32, u32),
     /// Colours.
     pub dark: bool,
+    /// What else is done before the picture is taken: what is selected, which place is shown.
+    pub commands: Vec<Command>,
     /// PNG file to be written.
     pub out: PathBuf,
 }
@@ -37,6 +39,9 @@ pub struct Shot {
 pub fn screenshot(shot: &Shot) -> anyhow::Result<()> {
     let mut stage = Stage::new(session(shot), shot.size)?;
     stage.open(&shot.runs)?;
+    for command in &shot.commands {
+        stage.app.session_mut().apply(command.clone());
+    }
     let picture = stage.picture(shot.panel)?;
     let mut bytes = std::io::Cursor::new(Vec::new());
     picture.write_to(&mut bytes, image::ImageFormat::Png).context("the picture could not be packed as PNG")?;

@@ -1,5 +1,6 @@
 //! Menu bar, toolbar and status bar. Menus come from the catalogue of commands.
 
+use crate::model::units;
 use crate::panels::PanelContext;
 use crate::panels::setup::progress::{share, stage};
 use crate::session::{Command, CommandInfo, ExportWhat, Group, Session, Theme, WorkerState};
@@ -63,7 +64,7 @@ fn recent_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
     ui.separator();
     ui.menu_button("Opened last", |ui| {
         for path in recent {
-            let words = text::shorten(&path.display().to_string(), 60);
+            let words = units::shorten(&path.display().to_string(), 60);
             if ui.button(words).on_hover_text(path.display().to_string()).clicked() {
                 cx.send(Command::OpenPath(path.clone()));
                 ui.close();
@@ -127,7 +128,7 @@ fn run_choice_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
         return;
     }
     let active = cx.session.active();
-    let title = active.map_or_else(|| "Choose a run".to_owned(), |run| text::shorten(&run.manifest.title, 40));
+    let title = active.map_or_else(|| "Choose a run".to_owned(), |run| units::shorten(&run.manifest.title, 40));
     let combo = egui::ComboBox::from_id_salt("run in view").width(260.0).selected_text(title).show_ui(ui, |ui| {
         for run in runs {
             let here = active.is_some_and(|active| active.id == run.id);
@@ -173,7 +174,7 @@ pub fn status_ui(cx: &PanelContext<'_>, toasts: &mut Toasts<Command>, ui: &mut U
 
 fn bar_ui(cx: &PanelContext<'_>, ui: &mut Ui, what: &str, share: Option<f32>, left_secs: Option<f64>) {
     ui.add(icons::CLOCK.image(size::ICON - 2.0, cx.tokens.ui.accent));
-    ui.label(text::shorten(what, 70));
+    ui.label(units::shorten(what, 70));
     if let Some(share) = share {
         ui.label(text::figure(format!("{:.0} %", share * 100.0)));
     }

@@ -17,6 +17,9 @@ pub struct Cli {
     /// Runs or traces to open in the window.
     #[arg(value_name = "RUN|TRACE")]
     pub open: Vec<PathBuf>,
+    /// Show this place in the timeline: FROM..TO in nanoseconds from the trace's start, as “Copy a link” writes it.
+    #[arg(long, value_name = "FROM..TO")]
+    pub at: Option<crate::session::Place>,
     /// Folder of the runs [default: the user's data folder].
     #[arg(long, global = true, value_name = "DIR")]
     pub runs_dir: Option<PathBuf>,
@@ -170,6 +173,15 @@ pub struct InspectArgs {
     /// A run (folder or identifier) or a trace file.
     #[arg(value_name = "RUN|TRACE")]
     pub target: String,
+    /// Name of the spans that are steps, where they are not found by themselves.
+    #[arg(long, value_name = "NAME")]
+    pub marker: Option<String>,
+    /// List the spans whose name contains this, the longest first.
+    #[arg(long, value_name = "TEXT")]
+    pub find: Option<String>,
+    /// What is done with overlapping spans of one track: keep, nest (cut the later) or clip (cut the earlier).
+    #[arg(long, value_name = "HOW", default_value = "keep", value_parser = parse_overlaps)]
+    pub overlaps: crate::trace::Overlaps,
     /// Rows of the tables.
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub top: usize,
@@ -210,6 +222,9 @@ pub struct ConvertArgs {
     /// Format: perfetto, chrome, speedscope, collapsed, ops-csv, kernels-csv, steps-csv.
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
+    /// What is done with overlapping spans of one track: keep, nest (cut the later) or clip (cut the earlier).
+    #[arg(long, value_name = "HOW", default_value = "keep", value_parser = parse_overlaps)]
+    pub overlaps: crate::trace::Overlaps,
     /// Write over a file that exists.
     #[arg(long)]
     pub force: bool,
@@ -266,6 +281,12 @@ pub struct ScreenshotArgs {
     /// dark or light.
     #[arg(long, value_name = "THEME", default_value = "dark", value_parser = ["dark", "light"])]
     pub theme: String,
+    /// Place in the timeline: FROM..TO in nanoseconds from the trace's start.
+    #[arg(long, value_name = "FROM..TO")]
+    pub at: Option<crate::session::Place>,
+    /// Select all spans of this name.
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
     /// PNG file to write.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -282,6 +303,10 @@ pub fn neither_command_nor_file(word: &str) -> String {
         .min();
     let hint = near.map_or_else(|| "see burnscope --help".to_owned(), |(_, name)| format!("did you mean `{name}`?"));
     format!("`{word}` is neither a command nor a file or folder; {hint}")
+}
+
+fn parse_overlaps(text: &str) -> Result<crate::trace::Overlaps, String> {
+    crate::trace::Overlaps::from_name(text).ok_or_else(|| "it is keep, nest or clip".to_owned())
 }
 
 /// `1280x800` → (1280, 800).

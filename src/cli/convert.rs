@@ -17,7 +17,8 @@ pub fn run(args: &ConvertArgs, runs_dir: &Path) -> anyhow::Result<()> {
         let text = format!("{} exists; write over it with --force", args.out.display());
         return Err(UsageError(text).into());
     }
-    export::export_path(&library::find(runs_dir, &args.input).map_err(failed)?, format, &args.out).map_err(failed)?;
+    export::export_path(&library::find(runs_dir, &args.input).map_err(failed)?, format, args.overlaps, &args.out)
+        .map_err(failed)?;
     print(&format!("Written to {}\n", args.out.display()));
     Ok(())
 }

@@ -12,6 +12,9 @@ use std::path::Path;
 /// Longest name in a table, in characters.
 const NAME_CHARS: usize = 56;
 
+/// Longest name of a frame in a path, in characters.
+const FRAME_CHARS: usize = 36;
+
 /// Longest shapes in a table, in characters.
 const SHAPE_CHARS: usize = 30;
 
@@ -46,8 +49,29 @@ pub fn run(args: &DiffArgs, runs_dir: &Path) -> anyhow::Result<()> {
             text.push_str(&format!("\n{title}, {per}, the largest change first\n{}", changes(rows, args.top)));
         }
     }
+    if !diff.places.is_empty() {
+        text.push_str(&format!(
+            "\nPlaces in the call tree, {per}, own time, the largest change first\n{}",
+            places(diff, args.top)
+        ));
+    }
     print(&text);
     Ok(())
+}
+
+fn places(diff: &Diff, top: usize) -> String {
+    let mut table =
+        Table::new(&[("Change", Align::Right), ("A", Align::Right), ("B", Align::Right), ("Place", Align::Left)]);
+    for place in diff.places.iter().take(top) {
+        let path: Vec<String> = place.path.iter().map(|name| units::shorten(name, FRAME_CHARS)).collect();
+        table.row(vec![
+            units::signed_duration_ns(place.b_ns - place.a_ns),
+            units::duration_ns(place.a_ns),
+            units::duration_ns(place.b_ns),
+            path.join(" › "),
+        ]);
+    }
+    table.to_string()
 }
 
 fn parts(diff: &Diff) -> String {
@@ -84,7 +108,7 @@ fn changes(rows: &[Change], top: usize) -> String {
         ("Change", Align::Right),
     ]);
     for row in rows.iter().take(top) {
-        let short = |name: &str| name.chars().take(NAME_CHARS).collect::<String>();
+        let short = |name: &str| units::shorten(name, NAME_CHARS);
         let name = match &row.other_name {
             Some(other) => format!("{} → {}", short(&row.name), short(other)),
             None => short(&row.name),
@@ -95,7 +119,7 @@ fn changes(rows: &[Change], top: usize) -> String {
         let calls = |cost: Option<OpCost>| cost.map_or_else(|| "–".to_owned(), |cost| format!("{:.1}", cost.count));
         table.row(vec![
             name,
-            row.shapes.chars().take(SHAPE_CHARS).collect(),
+            units::shorten(&row.shapes, SHAPE_CHARS),
             row.status.label().to_owned(),
             calls(row.a),
             calls(row.b),

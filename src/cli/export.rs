@@ -14,7 +14,7 @@ pub fn run(args: &ExportArgs, runs_dir: &Path) -> anyhow::Result<()> {
         return Err(UsageError(text).into());
     }
     let path = library::find(runs_dir, &args.run).map_err(failed)?;
-    export::export_path(&path, format, &args.out).map_err(failed)?;
+    export::export_path(&path, format, crate::trace::Overlaps::Keep, &args.out).map_err(failed)?;
     print(&format!("Written to {}\n", args.out.display()));
     Ok(())
 }

@@ -3,12 +3,14 @@
 use super::args::InspectArgs;
 use super::{failed, print, print_json, train};
 use crate::analysis::profile::{DeviceTime, Profile};
-use crate::analysis::{FlameNode, OpRow};
+use crate::analysis::{FlameNode, OpRow, matches};
 use crate::model::units;
 use crate::report::table::{Align, Table};
 use crate::session::state::OpenRun;
-use crate::session::{derived, library, open};
+use crate::session::{derived, library, open, traces};
+use crate::trace::search::NameSet;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Longest name in a table, in characters.
 const NAME_CHARS: usize = 48;
@@ -16,8 +18,13 @@ const NAME_CHARS: usize = 48;
 /// Runs the command.
 pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     let path = library::find(runs_dir, &args.target).map_err(failed)?;
-    let run = open::load(&path).map_err(failed)?;
-    let figures = derived::compute(&run.manifest, &run.steps, &run.trace);
+    let mut run = open::load(&path).map_err(failed)?;
+    run.set_overlaps(args.overlaps);
+    if let Some(text) = &args.find {
+        return find(args, &run, text);
+    }
+    traces::check_marker(&run.trace, args.marker.as_deref()).map_err(failed)?;
+    let figures = derived::compute(&run.manifest, &run.steps, &run.trace, args.marker.as_deref());
     let ops = figures.ops.as_deref().map_or(&[][..], Vec::as_slice);
     let kernels = figures.kernels.as_deref().map_or(&[][..], Vec::as_slice);
     let advice = figures.advice.as_deref().map_or(&[][..], Vec::as_slice);
@@ -64,6 +71,32 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
         text.push_str(&format!("\n{}: {}. {}\n", piece.title, piece.evidence.join("; "), piece.suggestion));
     }
     print(&text);
+    Ok(())
+}
+
+/// Every span whose name contains a text.
+fn find(args: &InspectArgs, run: &OpenRun, text: &str) -> anyhow::Result<()> {
+    let names = NameSet::containing(&run.trace, text);
+    let found = matches::find(&run.trace, &names, &AtomicBool::new(false)).unwrap_or_default();
+    if args.json {
+        return print_json(&found);
+    }
+    let mut table = Table::new(&[
+        ("Name", Align::Left),
+        ("Track", Align::Left),
+        ("Start", Align::Right),
+        ("Duration", Align::Right),
+    ]);
+    for row in found.longest.iter().take(args.top) {
+        table.row(vec![
+            units::shorten(&row.name, NAME_CHARS),
+            units::shorten(&row.track, NAME_CHARS),
+            units::clock_text(row.start_ns as f64),
+            units::duration_ns(row.dur_ns as f64),
+        ]);
+    }
+    let total = units::duration_ns(found.total_ns as f64);
+    print(&format!("{} found, {total} in all; the longest first\n{table}", units::counted(found.count, "span")));
     Ok(())
 }
 

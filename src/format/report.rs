@@ -1,11 +1,14 @@
 //! What happened while a trace was read: how much came in, and everything that was not taken as it stood.
 
 use crate::model::{TrackKind, units};
-use crate::trace::Trace;
+use crate::trace::{Overlaps, Trace};
 use serde::Serialize;
 
 /// Most kinds of notes that are kept apart, so that a hostile file cannot make the report grow without end.
 const MAX_NOTES: usize = 200;
+
+/// What is said of spans that overlap.
+const OVERLAPPING: &str = "overlapping spans on one track, drawn one lane lower";
 
 /// What further kinds are counted under.
 const FURTHER: &str = "things of further kinds, not taken as they stood";
@@ -78,11 +81,29 @@ impl ImportReport {
                 // They may overlap; that is what they are for.
                 continue;
             }
-            let overlapping = "overlapping spans on one track, drawn one lane lower";
-            self.note_many(overlapping, track.overlaps(), None);
+            self.note_many(OVERLAPPING, track.overlaps(), None);
             self.note_many("spans nested deeper than 4,096, left out", track.too_deep(), None);
             self.note_many("spans without an end, left open", track.open_count() as u64, None);
         }
+    }
+
+    /// Whether spans overlap, so that there is a choice of what is done with them.
+    pub fn has_overlaps(&self) -> bool {
+        self.notes.iter().any(|note| note.what == OVERLAPPING)
+    }
+
+    /// The same report after so many overlapping spans were cut.
+    pub fn with_overlaps(&self, policy: Overlaps, cut: u64) -> Self {
+        let words = match policy {
+            Overlaps::Keep => OVERLAPPING,
+            Overlaps::Nest => "overlapping spans on one track, cut at the end of the one that they begin in",
+            Overlaps::Clip => "spans on one track that another overlaps, cut where that one begins",
+        };
+        let mut report = self.clone();
+        for note in report.notes.iter_mut().filter(|note| policy != Overlaps::Keep && note.what == OVERLAPPING) {
+            (note.what, note.count) = (words.to_owned(), cut);
+        }
+        report
     }
 
     /// One sentence on what was not taken as it stood; `None` if all was.

@@ -129,6 +129,26 @@ fn scaled(n: f64, base: f64, units: &[&str]) -> String {
     if idx == 0 { format!("{value:.0} {}", units[0]) } else { format!("{} {}", significant(value), units[idx]) }
 }
 
+/// A share with its sign: `+12.0 %`, `−3.4 %`.
+pub fn signed_percent(share: f64) -> String {
+    let sign = if share < 0.0 { '−' } else { '+' };
+    format!("{sign}{}", percent(share.abs()))
+}
+
+/// A time of the trace as text, exact to the nanosecond: `12.345 678 901 s`, with no more digits than it has.
+pub fn clock_text(ns: f64) -> String {
+    let sign = if ns < 0.0 { "−" } else { "" };
+    let total = ns.abs().round() as u64;
+    let (secs, nanos) = (total / 1_000_000_000, total % 1_000_000_000);
+    let mut groups = vec![nanos / 1_000_000, nanos / 1_000 % 1_000, nanos % 1_000];
+    while groups.last() == Some(&0) {
+        groups.pop();
+    }
+    let digits: Vec<String> = groups.iter().map(|group| format!("{group:03}")).collect();
+    let point = if digits.is_empty() { "" } else { "." };
+    format!("{sign}{}{point}{} s", count(secs), digits.join(" "))
+}
+
 /// `text` cut to at most `max` characters, with `…` where something is missing.
 pub fn shorten(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
@@ -174,5 +194,21 @@ mod tests {
         assert_eq!(flops_per_sec(322e9), "322 GFLOP/s");
         assert_eq!(samples_per_sec(6120.4), "6,120 samples/s");
         assert_eq!(percent(0.1234), "12.3 %");
+    }
+
+    #[test]
+    fn clock_text_is_exact() {
+        assert_eq!(clock_text(0.0), "0 s");
+        assert_eq!(clock_text(1_500_000_000.0), "1.500 s");
+        assert_eq!(clock_text(12_345_678_901.0), "12.345 678 901 s");
+        assert_eq!(clock_text(-7.0), "−0.000 000 007 s");
+    }
+
+    #[test]
+    fn text_is_cut_at_characters() {
+        assert_eq!(shorten("kernel", 6), "kernel");
+        assert_eq!(shorten("kernels", 6), "kerne…");
+        assert_eq!(shorten("Größenmaß", 5), "Größ…");
+        assert_eq!(shorten("abc", 0), "…");
     }
 }

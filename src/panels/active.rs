@@ -28,6 +28,7 @@ pub fn timeline_ui(cx: &PanelContext<'_>, state: &mut TimelineState, ui: &mut Ui
     let selection = cx.session.selection();
     let input = TimelineInput {
         run: &run.id,
+        path: &run.path,
         trace: &run.trace,
         live: run.live,
         loading: run.loading,

@@ -1,22 +1,19 @@
 //! The Flame panel: where the time of a run goes, merged over all steps or in the order of time within one step.
 
 use super::palette::Palette;
+use super::strip::{Strip, strip_ui};
 use crate::analysis::FlameNode;
 use crate::model::track::name;
 use crate::model::{category, units};
 use crate::session::Command;
+use crate::timeline::TrackTree;
 use crate::timeline::flame::{FlameEvent, FlameGraph, FlameItem, FlameLook, FlameView};
 use crate::timeline::layout::LayoutCache;
-use crate::timeline::paint::{Frame, SpanLook, paint_grid, paint_layout, paint_ruler};
 use crate::timeline::tree::TrackSource;
-use crate::timeline::{TrackTree, ViewRange, marks, ruler};
-use crate::trace::{NameId, Span, SpanRef, Trace, TrackId};
-use egui::{Sense, Ui, vec2};
+use crate::trace::{NameId, SpanRef, Trace, TrackId};
+use egui::Ui;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// Height of the ruler over the time order.
-const RULER_HEIGHT: f32 = 24.0;
 
 /// What the panel shows.
 pub struct FlameInput<'a> {
@@ -123,6 +120,7 @@ fn add_node(graph: &mut FlameGraph, node: &FlameNode, parent: usize) -> usize {
         total_ns: node.total_ns as f64,
         self_ns: node.self_ns as f64,
         count: node.count,
+        change: None,
         children: Vec::new(),
         parent,
     });
@@ -194,12 +192,12 @@ pub fn flame_view(ui: &mut Ui, input: &FlameInput<'_>, palette: &Palette, state:
     commands
 }
 
-/// The track with the deepest nesting, which has the most to show.
 /// Levels of a tree, `most` at most: a track with one span from end to end tells less than one with calls in it.
 fn levels(tree: &FlameNode, most: usize) -> usize {
     if most == 0 { 0 } else { 1 + tree.children.iter().map(|child| levels(child, most - 1)).max().unwrap_or(0) }
 }
 
+/// The track with the deepest nesting, which has the most to show.
 fn busiest(trace: &Trace) -> Option<TrackId> {
     trace.tracks().iter().max_by_key(|track| track.depth_count()).map(|track| track.id)
 }
@@ -287,7 +285,7 @@ fn merged_ui(
     if !state.path.is_empty() {
         path_ui(ui, state);
     }
-    let color = |name: &str| palette.named(name);
+    let color = |item: &FlameItem| palette.named(&item.name);
     let search = state.search.trim().to_lowercase();
     let look = FlameLook {
         color: &color,
@@ -335,44 +333,15 @@ fn time_ui(
     let (Some((from, to)), Some((origin, last))) = (ends, input.trace.bounds()) else { return };
     let mut tree = TrackTree::of(input.trace, &BTreeSet::new());
     tree.tracks.retain(|shown| shown.source == TrackSource::Spans(track));
-    let (strip, _) = ui.allocate_exact_size(vec2(ui.available_width(), RULER_HEIGHT), Sense::hover());
-    egui::ScrollArea::vertical().id_salt("flame time").auto_shrink([false, false]).show(ui, |ui| {
-        let size = vec2(ui.available_width(), tree.height().max(ui.available_height()));
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Flame graph"));
-        let width = f64::from(rect.width());
-        let relative = |ns: i64| ns.saturating_sub(origin) as f64;
-        let view = ViewRange::spanning(relative(from), relative(to.min(last)), width);
-        let area = rect.intersect(ui.clip_rect());
-        let frame = Frame { area, top: rect.top(), view, pixels_per_point: ui.pixels_per_point() };
-        let color = |span: &Span| palette.span(input.trace, span);
-        let needle = state.search.trim().to_lowercase();
-        let found = |name: NameId| input.trace.name(name).to_lowercase().contains(&needle);
-        let hit: Option<&dyn Fn(NameId) -> bool> = if needle.is_empty() { None } else { Some(&found) };
-        let layout = state.layout.get(input.trace, &tree, &view, width);
-        let ticks = ruler::ruler(&view, width);
-        let painter = ui.painter_at(area);
-        painter.rect_filled(area, 0.0, palette.canvas.background);
-        paint_grid(&painter, &frame, &ticks, &palette.canvas);
-        paint_layout(&painter, &frame, layout, input.trace, &SpanLook { color: &color, hit }, &palette.canvas);
-        paint_ruler(&ui.ctx().layer_painter(ui.layer_id()), strip, &frame, &ticks, &palette.canvas);
-        let at = |pos: egui::Pos2| {
-            let ns = view.ns_from_x(f64::from(pos.x - area.left()));
-            layout.hit(pos.y - rect.top(), ns, view.ns_per_px)
-        };
-        if let Some((row, item)) = response.hover_pos().and_then(at) {
-            marks::paint_outline(&painter, frame.item_rect(row, item), palette.canvas.weak_text);
-            let label = item.span().and_then(|span| input.trace.span(span)).map(|span| input.trace.name(span.name));
-            let length = units::duration_ns(item.end_ns - item.start_ns);
-            response.clone().on_hover_text_at_pointer(format!("{}\n{length}", label.unwrap_or_default()));
-        }
-        if let Some(pos) = response.interact_pointer_pos().filter(|_| response.clicked()) {
-            commands.push(match at(pos).and_then(|(_, item)| item.span()) {
-                Some(span) => Command::Select(span),
-                None => Command::ClearSelection,
-            });
-        }
-    });
+    let needle = state.search.trim().to_lowercase();
+    let found = |name: NameId| input.trace.name(name).to_lowercase().contains(&needle);
+    let hit: Option<&dyn Fn(NameId) -> bool> = if needle.is_empty() { None } else { Some(&found) };
+    let to = to.min(last).saturating_sub(origin);
+    let strip =
+        Strip { trace: input.trace, tree: &tree, from_ns: from.saturating_sub(origin), to_ns: to, zero_ns: 0, hit };
+    if let Some(clicked) = strip_ui(ui, "Flame graph", &strip, palette, &mut state.layout) {
+        commands.push(clicked.map_or(Command::ClearSelection, Command::Select));
+    }
 }
 
 #[cfg(test)]
@@ -381,6 +350,7 @@ mod tests {
     use super::*;
     use crate::analysis::flame::merged;
     use crate::panels::testing::{palette, planted_trace};
+    use egui::vec2;
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
 

@@ -3,6 +3,7 @@
 use super::PanelContext;
 use crate::model::units;
 use crate::session::{Command, OpenRun};
+use crate::trace::Overlaps;
 use crate::ui::tokens::size;
 use crate::ui::widgets::{Tone, badge};
 use crate::ui::{icons, text, widgets};
@@ -25,6 +26,7 @@ pub fn import_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
         return;
     };
     summary_ui(cx, ui, run);
+    overlaps_ui(cx, ui, run);
     ui.separator();
     if run.report.notes.is_empty() && run.report.torn_tail_bytes == 0 {
         let reason = "Every event of the file was read and is drawn where it says.";
@@ -60,6 +62,26 @@ fn summary_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
         let bytes = run.trace.bytes() as f64;
         let each = bytes / run.trace.span_count().max(1) as f64;
         ui.weak(format!("{} in memory, {each:.0} bytes a span", units::bytes(bytes)));
+    });
+}
+
+/// What is done with spans that overlap, where there are any.
+fn overlaps_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
+    if run.overlaps == Overlaps::Keep && !run.report.has_overlaps() {
+        return;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.label("Overlapping spans");
+        let at = Overlaps::ALL.iter().position(|policy| *policy == run.overlaps).unwrap_or(0);
+        let chosen = widgets::segmented(ui, cx.tokens, "Overlapping spans", &["Keep", "Nest", "Clip"], at);
+        if let Some(policy) = chosen.and_then(|idx| Overlaps::ALL.get(idx)) {
+            cx.send(Command::SetOverlaps(*policy));
+        }
+        ui.weak(match run.overlaps {
+            Overlaps::Keep => "Drawn as the file says: the later one a lane lower, sticking out",
+            Overlaps::Nest => "The later one is cut where the one that it begins in ends",
+            Overlaps::Clip => "The earlier one is cut where the later one begins",
+        });
     });
 }
 

@@ -1,7 +1,8 @@
 //! The panels of the window, one file each: they read the session and send commands, and change nothing themselves.
 
 pub mod active;
-pub mod bars;
+pub mod background;
+mod bars;
 pub mod compare;
 pub mod context;
 pub mod diff;
@@ -16,6 +17,7 @@ pub mod palette;
 pub mod runs;
 pub mod series;
 pub mod setup;
+mod strip;
 pub mod table;
 #[cfg(test)]
 pub mod testing;

@@ -40,6 +40,7 @@ impl Palette {
                 selection: ui.accent,
                 hit: canvas.hit,
                 counter: canvas.counter,
+                mark: canvas.mark,
             },
             phases: Phase::ALL.map(|phase| tokens.phase(phase.id())),
             names: tokens.names().to_vec(),

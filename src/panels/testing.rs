@@ -29,6 +29,7 @@ pub fn palette(dark: bool) -> Palette {
             selection: Color32::from_rgb(255, 170, 0),
             hit: Color32::YELLOW,
             counter: Color32::from_rgb(90, 150, 220),
+            mark: Color32::from_rgb(200, 80, 180),
         },
         phases: std::array::from_fn(|i| hue(i, Phase::COUNT)),
         names: (0..12).map(|i| hue(i, 12)).collect(),

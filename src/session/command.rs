@@ -3,7 +3,8 @@
 //! Panels send commands; [`super::Session::apply`] is the one place that carries them out. The few that only concern
 //! pixels (which panel is in front, zoom, focus) pass through the session to the window.
 
-use crate::trace::SpanRef;
+use super::place::Place;
+use crate::trace::{Overlaps, SpanRef};
 use std::path::PathBuf;
 
 /// The panels of the window.
@@ -169,6 +170,10 @@ pub enum Command {
         /// What is compared with it.
         b: Option<String>,
     },
+    /// Take spans of a name for the steps of the run in view; `None` = find them again.
+    SetMarker(Option<String>),
+    /// What is done with overlapping spans of the run in view.
+    SetOverlaps(Overlaps),
     /// Write a file.
     Export {
         /// What to write.
@@ -205,6 +210,14 @@ pub enum Command {
     ZoomFit,
     /// Show the selection in the timeline.
     ZoomSelection,
+    /// Show a place of the trace in the timeline.
+    GoTo(Place),
+    /// Put the command line that opens what the timeline shows on the clipboard.
+    CopyLink,
+    /// Set a mark in the timeline where the pointer is, or take it away.
+    ToggleMark,
+    /// Show the next mark, from the last on to the first.
+    NextMark,
     /// Put the cursor into the search field of the panel in front.
     FocusSearch,
     /// Open the command palette.
@@ -308,6 +321,10 @@ const fn plain(key: &'static str) -> Option<Shortcut> {
     Some(Shortcut { ctrl: false, shift: false, alt: false, key })
 }
 
+const fn shift(key: &'static str) -> Option<Shortcut> {
+    Some(Shortcut { ctrl: false, shift: true, alt: false, key })
+}
+
 const fn ctrl(key: &'static str) -> Option<Shortcut> {
     Some(Shortcut { ctrl: true, shift: false, alt: false, key })
 }
@@ -379,6 +396,16 @@ impl Command {
             "Go to what the selected span leads to",
         );
         add(back, "arrow_back", "Follow the arrow back", Navigate, plain("OpenBracket"), "Go to what led to the span");
+        add(Self::ToggleMark, "mark", "Set or remove a mark", Navigate, plain("M"), "Mark the time under the pointer");
+        add(Self::NextMark, "next_mark", "Next mark", Navigate, shift("M"), "Show the next mark in the timeline");
+        add(
+            Self::CopyLink,
+            "link",
+            "Copy a link to this place",
+            Navigate,
+            ctrl_shift("L"),
+            "Copy the command that opens the timeline at this place",
+        );
         add(Self::FocusSearch, "search", "Search", Navigate, plain("Slash"), "Search in the panel in front");
         add(Self::ClearSelection, "clear", "Clear selection", Navigate, plain("Escape"), "Select nothing");
         let keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];

@@ -8,7 +8,7 @@ use crate::analysis::compare::{self, Comparison, RunView};
 use crate::analysis::counts::{self, StepCounts};
 use crate::analysis::{Breakdown, FlameNode, Key, OpRow, Profile, breakdown, busy, flame, ops};
 use crate::model::{Known, RunManifest, StepFlags, StepRecord};
-use crate::trace::Trace;
+use crate::trace::{Overlaps, Trace};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,10 +41,19 @@ pub struct Derived {
     pub profile: Option<Arc<Profile>>,
     /// What to try.
     pub advice: Option<Arc<Vec<Advice>>>,
-    /// What it was computed from: generation of the trace, number of steps, whether the run was still going.
-    of: Option<(u64, usize, bool)>,
+    of: Option<Of>,
     running: bool,
     done_at: Option<Instant>,
+}
+
+/// What figures are computed from.
+#[derive(Debug, Clone, PartialEq)]
+struct Of {
+    generation: u64,
+    steps: usize,
+    live: bool,
+    marker: Option<String>,
+    overlaps: Overlaps,
 }
 
 /// Figures that are ready.
@@ -53,8 +62,8 @@ pub(crate) struct Computed {
     derived: Derived,
 }
 
-/// Computes everything from a run.
-pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace) -> Derived {
+/// Computes everything from a run. `marker` is the name of the spans that the user takes for its steps.
+pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace, marker: Option<&str>) -> Derived {
     let cold: HashSet<i64> =
         steps.iter().filter(|step| step.flags.contains(StepFlags::COLD)).map(|step| step.step as i64).collect();
     let counts = counts::per_step(trace, |step| cold.contains(&step));
@@ -81,7 +90,7 @@ pub fn compute(manifest: &RunManifest, steps: &[StepRecord], trace: &Trace) -> D
         counts,
         busy,
         compute: ceilings::run_rate(manifest),
-        profile: Some(Arc::new(Profile::of(trace, None))),
+        profile: Some(Arc::new(Profile::of(trace, marker))),
         advice: Some(Arc::new(advice)),
         of: None,
         running: false,
@@ -102,16 +111,18 @@ impl Session {
     /// Starts the computation for a run that has grown, unless one is under way or the last was a moment ago.
     pub(super) fn derive(&mut self, id: &str) {
         let Some(run) = self.open.iter_mut().find(|run| run.id == id) else { return };
-        let now = (run.trace.generation(), run.steps.len(), run.live);
+        let (generation, steps) = (run.trace.generation(), run.steps.len());
+        let now = Of { generation, steps, live: run.live, marker: run.marker.clone(), overlaps: run.overlaps };
         let too_soon = run.live && run.derived.done_at.is_some_and(|at| at.elapsed() < LIVE_EVERY);
-        if run.derived.running || run.derived.of == Some(now) || too_soon {
+        if run.derived.running || run.derived.of.as_ref() == Some(&now) || too_soon {
             return;
         }
         run.derived.running = true;
         let (manifest, steps, trace) = (Arc::clone(&run.manifest), Arc::clone(&run.steps), run.trace.clone());
         let (id, outbox) = (id.to_owned(), self.outbox.clone());
         self.background("derive", move || {
-            let derived = Derived { of: Some(now), ..compute(&manifest, &steps, &trace) };
+            let derived = compute(&manifest, &steps, &trace, now.marker.as_deref());
+            let derived = Derived { of: Some(now), ..derived };
             outbox.send(Msg::Derived(Box::new(Computed { id, derived })));
         });
     }

@@ -7,6 +7,7 @@ use super::{ExportWhat, Session};
 use crate::analysis;
 use crate::format;
 use crate::report;
+use crate::trace::Overlaps;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -131,8 +132,10 @@ impl Session {
 }
 
 /// Loads a run and writes it in another format, for the command line.
-pub fn export_path(run: &Path, format: RunFormat, out: &Path) -> Result<(), String> {
-    write_file(out, &run_bytes(&open::load(run)?, format)?)
+pub fn export_path(run: &Path, format: RunFormat, overlaps: Overlaps, out: &Path) -> Result<(), String> {
+    let mut run = open::load(run)?;
+    run.set_overlaps(overlaps);
+    write_file(out, &run_bytes(&run, format)?)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod experiments;
 pub mod export;
 pub mod library;
 pub mod open;
+pub mod place;
 pub mod settings;
 pub mod state;
 pub mod traces;
@@ -18,6 +19,7 @@ pub mod training;
 pub use command::{Command, CommandInfo, ExportWhat, Group, PanelId, Shortcut, Theme};
 pub use devices::{DeviceEntry, DevicesState};
 pub use draft::Draft;
+pub use place::Place;
 pub use settings::Settings;
 pub use state::{
     CompareState, ExperimentState, Job, Level, LogLine, Notice, OpenRun, RunEntry, Selection, TrainingState,
@@ -278,6 +280,8 @@ impl Session {
                 self.selection.range_ns = Some((start.min(end), start.max(end)));
             }
             Command::ClearSelection => self.selection = Selection::default(),
+            Command::SetMarker(marker) => self.set_marker(marker),
+            Command::SetOverlaps(policy) => self.set_overlaps(policy),
             Command::Diff { a, b } => self.set_diff(a, b),
             Command::FollowArrow { forward } => self.follow_arrow(forward),
             Command::FindNext => self.step_selection(true),
@@ -286,7 +290,14 @@ impl Session {
                 self.stop();
                 self.view_commands.push(Command::Quit);
             }
+            Command::GoTo(place) => {
+                self.view_commands.push(Command::ShowPanel(PanelId::Timeline));
+                self.view_commands.push(Command::GoTo(place));
+            }
             view @ (Command::ShowPanel(_)
+            | Command::CopyLink
+            | Command::ToggleMark
+            | Command::NextMark
             | Command::ZoomFit
             | Command::ZoomSelection
             | Command::FocusSearch

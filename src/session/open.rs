@@ -7,7 +7,7 @@ use crate::analysis::compare::Comparison;
 use crate::format;
 use crate::format::run_folder::{Follower, RunFolder};
 use crate::model::{LogEvent, RunEnd, RunManifest, StepRecord};
-use crate::trace::{SpanRef, Trace};
+use crate::trace::{Overlaps, SpanRef, Trace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +55,9 @@ pub fn load(path: &Path) -> Result<OpenRun, String> {
             events: Arc::new(run.events),
             report: Arc::new(run.report),
             loading: false,
+            marker: None,
+            overlaps: Overlaps::Keep,
+            as_read: None,
             derived: Derived::default(),
         });
     }
@@ -71,6 +74,9 @@ pub fn load(path: &Path) -> Result<OpenRun, String> {
         report: Arc::new(report),
         live: false,
         loading: false,
+        marker: None,
+        overlaps: Overlaps::Keep,
+        as_read: None,
         derived: Derived::default(),
     })
 }
@@ -97,6 +103,9 @@ fn placeholder(id: &str, path: &Path, live: bool) -> OpenRun {
         report: Arc::default(),
         live,
         loading: true,
+        marker: None,
+        overlaps: Overlaps::Keep,
+        as_read: None,
         derived: Derived::default(),
     }
 }

@@ -8,7 +8,7 @@ use crate::lab::plan::Refused;
 use crate::lab::protocol::WorkerState;
 use crate::model::LogEvent;
 use crate::model::{Environment, RunManifest, StepRecord};
-use crate::trace::{SpanRef, Trace};
+use crate::trace::{Overlaps, SpanRef, Trace};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,12 +42,29 @@ pub struct OpenRun {
     pub events: Arc<Vec<LogEvent>>,
     /// What the reader has to say about the files.
     pub report: Arc<ImportReport>,
+    /// Name of the spans that the user takes for its steps; `None` = as they are found.
+    pub marker: Option<String>,
+    /// What is done with its overlapping spans.
+    pub overlaps: Overlaps,
+    /// Spans and report as they were read, where overlapping spans were cut since.
+    pub as_read: Option<(Trace, Arc<ImportReport>)>,
     /// Whether it is still growing.
     pub live: bool,
     /// Whether its first reading is not over yet.
     pub loading: bool,
     /// What was computed from it.
     pub derived: Derived,
+}
+
+impl OpenRun {
+    /// Cuts overlapping spans, or shows them again as they were read.
+    pub fn set_overlaps(&mut self, policy: Overlaps) {
+        let (trace, report) = self.as_read.take().unwrap_or_else(|| (self.trace.clone(), Arc::clone(&self.report)));
+        let (cut_trace, cut) = trace.with_overlaps(policy);
+        self.report = Arc::new(report.with_overlaps(policy, cut));
+        self.as_read = (policy != Overlaps::Keep).then_some((trace, report));
+        (self.trace, self.overlaps) = (cut_trace, policy);
+    }
 }
 
 /// What is selected in the active run.

@@ -1,9 +1,10 @@
 //! Two traces or runs against each other.
 
 use super::open;
-use super::{Msg, Session};
+use super::{Level, Msg, Session};
 use crate::analysis::diff::{self, Diff};
-use crate::trace::Trace;
+use crate::model::units;
+use crate::trace::{Overlaps, Trace};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,28 +38,45 @@ pub(crate) struct Differed {
     result: TraceDiff,
 }
 
-/// Compares two traces. `marker` is a name taken for a step in both.
-///
-/// # Errors
-/// A sentence, if the marker is not in both.
-pub fn diff_of(a: (&str, &Trace), b: (&str, &Trace), marker: Option<&str>) -> Result<TraceDiff, String> {
-    if let Some(marker) = marker {
-        for (title, trace) in [a, b] {
-            if trace.find_name(marker).is_none() {
-                return Err(format!("no span of {title} is named `{marker}`"));
-            }
-        }
-    }
-    Ok(TraceDiff { a: a.0.to_owned(), b: b.0.to_owned(), diff: diff::diff(a.1, b.1, marker) })
+/// One of two traces that are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct DiffSide<'a> {
+    /// What it is called.
+    pub title: &'a str,
+    /// Its spans.
+    pub trace: &'a Trace,
+    /// Name of the spans that are taken for its steps; `None` = as they are found.
+    pub marker: Option<&'a str>,
 }
 
-/// Reads two runs or traces, whatever their formats, and compares them.
+/// Compares two traces.
+pub fn diff_of(a: DiffSide<'_>, b: DiffSide<'_>) -> TraceDiff {
+    let (title_a, title_b) = (a.title.to_owned(), b.title.to_owned());
+    TraceDiff { a: title_a, b: title_b, diff: diff::diff((a.trace, a.marker), (b.trace, b.marker)) }
+}
+
+/// Reads two runs or traces, whatever their formats, and compares them. `marker` is a name taken for a step in both.
 ///
 /// # Errors
 /// A sentence, if one cannot be read or the marker is not in both.
 pub fn diff(a: &Path, b: &Path, marker: Option<&str>) -> Result<TraceDiff, String> {
     let (a, b) = (open::load(a)?, open::load(b)?);
-    diff_of((&a.manifest.title, &a.trace), (&b.manifest.title, &b.trace), marker)
+    for run in [&a, &b] {
+        check_marker(&run.trace, marker).map_err(|why| format!("{why} in {}", run.manifest.title))?;
+    }
+    let [a, b] = [&a, &b].map(|run| DiffSide { title: &run.manifest.title, trace: &run.trace, marker });
+    Ok(diff_of(a, b))
+}
+
+/// Whether a name can be taken for a step.
+///
+/// # Errors
+/// A phrase, if nothing is called so.
+pub fn check_marker(trace: &Trace, marker: Option<&str>) -> Result<(), String> {
+    match marker.filter(|marker| crate::analysis::profile::steps::marked(trace, marker).is_empty()) {
+        Some(marker) => Err(format!("no span is named `{marker}`")),
+        None => Ok(()),
+    }
 }
 
 impl Session {
@@ -73,17 +91,55 @@ impl Session {
         self.trace_diff = DiffState { a, b, ..DiffState::default() };
         let find = |id: &Option<String>| {
             let run = self.open.iter().find(|run| Some(&run.id) == id.as_ref() && !run.loading)?;
-            Some((run.manifest.title.clone(), run.trace.clone()))
+            Some((run.manifest.title.clone(), run.trace.clone(), run.marker.clone()))
         };
         let (Some(a), Some(b)) = (find(&self.trace_diff.a), find(&self.trace_diff.b)) else { return };
         self.trace_diff.computing = true;
         let (generation, outbox) = (self.diff_generation, self.outbox.clone());
         self.background("diff", move || {
-            // Without a marker there is nothing that could fail.
-            if let Ok(result) = diff_of((&a.0, &a.1), (&b.0, &b.1), None) {
-                outbox.send(Msg::Differed(Box::new(Differed { generation, result })));
-            }
+            let result = diff_of(
+                DiffSide { title: &a.0, trace: &a.1, marker: a.2.as_deref() },
+                DiffSide { title: &b.0, trace: &b.1, marker: b.2.as_deref() },
+            );
+            outbox.send(Msg::Differed(Box::new(Differed { generation, result })));
         });
+    }
+
+    /// Takes spans of a name for the steps of the active run, or finds them again; everything that stands on steps is
+    /// computed anew.
+    pub(super) fn set_marker(&mut self, marker: Option<String>) {
+        let Some(run) = self.open.iter_mut().find(|run| Some(&run.id) == self.active.as_ref()) else { return };
+        if let Err(why) = check_marker(&run.trace, marker.as_deref()) {
+            let text = units::capital(&why);
+            self.log_line(Level::Warning, "app", &text);
+            return;
+        }
+        run.marker = marker;
+        let id = run.id.clone();
+        self.compute_again(&id);
+    }
+
+    /// Cuts the overlapping spans of the active run, or shows them again as they were read.
+    pub(super) fn set_overlaps(&mut self, policy: Overlaps) {
+        let Some(run) = self.open.iter_mut().find(|run| Some(&run.id) == self.active.as_ref()) else { return };
+        if run.live || run.loading || run.overlaps == policy {
+            return;
+        }
+        run.set_overlaps(policy);
+        let id = run.id.clone();
+        // What was selected is somewhere else now.
+        self.selection = super::Selection::default();
+        self.compute_again(&id);
+    }
+
+    /// Computes anew what stands on a run's spans.
+    fn compute_again(&mut self, id: &str) {
+        self.derive(id);
+        let DiffState { a, b, .. } = &self.trace_diff;
+        if [a, b].into_iter().any(|side| side.as_deref() == Some(id)) {
+            let (a, b) = (a.clone(), b.clone());
+            self.set_diff(a, b);
+        }
     }
 
     pub(super) fn differed(&mut self, differed: Differed) {

@@ -1,25 +1,24 @@
 //! The timeline widget: ruler, track headers, lanes; holds the view and what is collapsed, and reports what the user
 //! asked for. Knows the trace, never the session.
 
+use super::headers::{Headers, counter_text};
 use super::input::{self, Travel, Wishes};
 use super::layout::{Item, ItemKind, Layout, LayoutCache, RowKind};
-use super::marks::{self, Pointing};
+use super::marks;
+use super::minimap::{self, Minimap, MinimapInput};
 use super::paint::{self, CanvasColors, Frame, SpanLook};
 use super::ruler::{self, Ruler};
 use super::tree::{TRACK_GAP, TrackSource, TrackTree};
 use super::view::{Bounds, ViewHistory, ViewRange};
 use crate::model::units;
 use crate::trace::{SpanRef, Trace};
-use egui::{Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, Sense, Ui, pos2, vec2};
 
 /// Height of the ruler.
 const RULER_HEIGHT: f32 = 26.0;
 
 /// Width of the track headers; less where the canvas is narrow.
-const HEADER_WIDTH: f32 = 180.0;
-
-/// Room for the triangle before a track's name.
-const ARROW_WIDTH: f32 = 12.0;
+const HEADER_WIDTH: f32 = 210.0;
 
 /// How near to an item the pointer must be, in pixels.
 const HIT_SLACK_PX: f64 = 3.0;
@@ -42,6 +41,10 @@ pub struct CanvasInput<'a> {
     pub selected: Option<SpanRef>,
     /// The selected stretch, in nanoseconds of the trace.
     pub range_ns: Option<(i64, i64)>,
+    /// Marks that the user set, in nanoseconds of the trace.
+    pub marks: &'a [i64],
+    /// Whether something that is searched for begins in each of equal parts of the trace; may be empty.
+    pub hits: &'a [bool],
     /// How spans look.
     pub look: SpanLook<'a>,
     /// All other colours.
@@ -63,6 +66,8 @@ pub enum CanvasEvent {
     TogglePinned(TrackSource),
     /// Show only the outermost lanes of all tracks, or all of them.
     CollapseAll(bool),
+    /// Put a track before another, or at the end.
+    MoveTrack(TrackSource, Option<TrackSource>),
 }
 
 /// A movement in progress.
@@ -86,6 +91,9 @@ pub struct TimelineCanvas {
     width_px: f64,
     bounds: Bounds,
     area: Option<Rect>,
+    hover_ns: Option<f64>,
+    minimap: Minimap,
+    headers: Headers,
 }
 
 impl TimelineCanvas {
@@ -99,6 +107,26 @@ impl TimelineCanvas {
     pub fn focus(&mut self, start_ns: f64, end_ns: f64, now_secs: f64) {
         self.paused_following = true;
         self.move_to(ViewRange::focus(start_ns, end_ns, self.width_px), now_secs);
+    }
+
+    /// Shows exactly this stretch, in nanoseconds relative to the trace's start.
+    pub fn show(&mut self, start_ns: f64, end_ns: f64) {
+        self.paused_following = true;
+        if let Some(view) = self.view {
+            self.history.record(view);
+        }
+        self.moving = None;
+        self.view = Some(ViewRange::spanning(start_ns, end_ns, self.width_px));
+    }
+
+    /// What is in view, in nanoseconds relative to the trace's start.
+    pub fn shown(&self) -> Option<(f64, f64)> {
+        self.view.map(|view| (view.start_ns, view.end_ns(self.width_px)))
+    }
+
+    /// The time under the pointer, in nanoseconds relative to the trace's start.
+    pub fn hover_ns(&self) -> Option<f64> {
+        self.hover_ns
     }
 
     /// Whether the end of a live trace is being followed.
@@ -134,10 +162,19 @@ impl TimelineCanvas {
     pub fn ui(&mut self, ui: &mut Ui, input: &CanvasInput<'_>) -> Vec<CanvasEvent> {
         let full = ui.available_rect_before_wrap();
         let header_width = HEADER_WIDTH.min(full.width() / 3.0);
+        let (overview, _) = ui.allocate_exact_size(vec2(full.width(), minimap::HEIGHT), Sense::hover());
         let (strip, _) = ui.allocate_exact_size(vec2(full.width(), RULER_HEIGHT), Sense::hover());
-        self.width_px = f64::from((full.width() - header_width).max(1.0));
+        let width_px = f64::from((full.width() - header_width).max(1.0));
+        if self.width_px < 2.0
+            && let Some(view) = &mut self.view
+        {
+            // The stretch was chosen before the width was known.
+            view.ns_per_px /= width_px;
+        }
+        self.width_px = width_px;
         self.bounds = bounds_of(input.trace);
         let mut view = self.current_view(ui, input.live);
+        self.minimap_ui(ui, overview, header_width, input, &mut view);
         let mut events = Vec::new();
         let mut ruler_frame = None;
         egui::ScrollArea::vertical()
@@ -172,14 +209,46 @@ impl TimelineCanvas {
                     let to = ViewRange::focus(from, to, self.width_px);
                     self.moving = Some(Move { from: view, to, since: ui.input(|input| input.time) });
                 }
-                headers_ui(ui, content.with_max_x(content.left() + header_width), input, &mut events);
+                self.hover_ns = wishes.hover.map(|pos| view.ns_from_x(f64::from(pos.x - area.left())));
+                let column = content.with_max_x(content.left() + header_width);
+                self.headers.ui(ui, column, input.tree, &input.colors, &mut events);
                 ruler_frame = Some((frame, ruler));
             });
         if let Some((frame, ruler)) = ruler_frame {
             paint_strip(ui, strip, header_width, &frame, &ruler, &input.colors);
+            paint_flags(ui, strip.with_min_x(strip.left() + header_width), &frame, input);
         }
         self.view = Some(view);
         events
+    }
+
+    fn minimap_ui(
+        &mut self,
+        ui: &mut Ui,
+        strip: Rect,
+        header_width: f32,
+        input: &CanvasInput<'_>,
+        view: &mut ViewRange,
+    ) {
+        let marks: Vec<f64> = relative_marks(input).collect();
+        let map = MinimapInput {
+            trace: input.trace,
+            bounds: self.bounds,
+            view: *view,
+            width_px: self.width_px,
+            marks: &marks,
+            hits: input.hits,
+            colors: &input.colors,
+        };
+        if let Some(middle) = self.minimap.ui(ui, strip, header_width, &map) {
+            if !ui.input(|input| input.pointer.is_decidedly_dragging()) {
+                self.history.record(*view);
+            }
+            self.paused_following = true;
+            self.moving = None;
+            view.start_ns = middle - view.ns_per_px * self.width_px / 2.0;
+            view.clamp(self.bounds, self.width_px);
+        }
     }
 
     /// The view of this frame before input: fitted at first, on its way during a movement, at the end while following.
@@ -317,6 +386,9 @@ fn paint_canvas(
             }
         }
     }
+    for mark in relative_marks(input) {
+        painter.vline(frame.x(mark), frame.area.y_range(), egui::Stroke::new(1.0, input.colors.mark));
+    }
     if let Some(rect) = input.selected.and_then(|span| span_rect(frame, input, span)) {
         marks::paint_outline(&painter, rect, input.colors.selection);
     }
@@ -383,7 +455,7 @@ fn pointer_events(
 /// What the pointer tells about an item.
 fn item_ui(ui: &mut Ui, trace: &Trace, item: &Item, at_ns: f64, unit: &str) {
     let length = units::duration_ns(item.end_ns - item.start_ns);
-    let at = ruler::clock_text(at_ns);
+    let at = units::clock_text(at_ns);
     let name = |span: SpanRef| trace.span(span).map_or("", |span| trace.name(span.name));
     match item.kind {
         ItemKind::Span(span) => {
@@ -415,77 +487,6 @@ fn item_ui(ui: &mut Ui, trace: &Trace, item: &Item, at_ns: f64, unit: &str) {
     }
 }
 
-/// A counter's value with its unit.
-fn counter_text(value: f64, unit: &str) -> String {
-    if matches!(unit, "bytes" | "B") {
-        return units::bytes(value);
-    }
-    let number = if value.fract() == 0.0 && value.abs() < 1e15 {
-        let sign = if value < 0.0 { "−" } else { "" };
-        format!("{sign}{}", units::count(value.abs() as u64))
-    } else {
-        format!("{value:.3}")
-    };
-    if unit.is_empty() { number } else { format!("{number} {unit}") }
-}
-
-/// Names of the tracks, each a button that collapses its track.
-fn headers_ui(ui: &mut Ui, column: Rect, input: &CanvasInput<'_>, events: &mut Vec<CanvasEvent>) {
-    ui.painter_at(column).rect_filled(column, 0.0, ui.visuals().panel_fill);
-    for (idx, (track, place)) in input.tree.tracks.iter().zip(input.tree.places()).enumerate() {
-        let top = column.top() + place.y;
-        let rect = Rect::from_min_size(pos2(column.left(), top), vec2(column.width() - 4.0, place.height));
-        if !ui.is_rect_visible(rect) {
-            continue;
-        }
-        let mut cell = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("track", idx)));
-        cell.set_clip_rect(rect.intersect(ui.clip_rect()));
-        let verb = if track.collapsed { "Expand" } else { "Collapse" };
-        let label = format!("{verb} {}", track.name);
-        cell.horizontal(|ui| {
-            ui.add_space(ARROW_WIDTH + 4.0);
-            // A pinned track is told by its name too.
-            let words = if track.pinned { format!("● {}", track.name) } else { track.name.clone() };
-            let text = egui::RichText::new(words).color(input.colors.text);
-            let button = ui.add(egui::Button::new(text).frame(false).truncate());
-            button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
-            button.context_menu(|ui| {
-                let mut entry = |ui: &mut Ui, words: &str, event: CanvasEvent| {
-                    if ui.button(words).clicked() {
-                        events.push(event);
-                        ui.close();
-                    }
-                };
-                let pin = if track.pinned { "Unpin" } else { "Pin to the top" };
-                entry(ui, pin, CanvasEvent::TogglePinned(track.source));
-                entry(ui, verb, CanvasEvent::ToggleCollapsed(track.source));
-                entry(ui, "Collapse all", CanvasEvent::CollapseAll(true));
-                entry(ui, "Expand all", CanvasEvent::CollapseAll(false));
-            });
-            let pointing = if track.collapsed { Pointing::Right } else { Pointing::Down };
-            let center = pos2(rect.left() + ARROW_WIDTH / 2.0 + 2.0, button.rect.center().y);
-            marks::paint_triangle(ui.painter(), center, 4.0, pointing, input.colors.weak_text);
-            if button.on_hover_text(format!("{label}\nRight-click to pin it or to collapse all")).clicked() {
-                events.push(CanvasEvent::ToggleCollapsed(track.source));
-            }
-        });
-        let note = match (track.source, track.collapsed) {
-            (TrackSource::Counter(_), false) => Some(format!("up to {}", counter_text(track.max, &track.unit))),
-            (TrackSource::Spans(_), false) if track.lanes > track.shown_lanes() => {
-                let hidden = units::count((track.lanes - track.shown_lanes()) as u64);
-                Some(format!("{hidden} deeper lanes not shown"))
-            }
-            _ => None,
-        };
-        if let Some(note) = note {
-            cell.horizontal(|ui| {
-                ui.add_space(ARROW_WIDTH + 4.0);
-                ui.weak(note);
-            });
-        }
-    }
-}
-
 /// The ruler, with the base of its labels over the track headers.
 fn paint_strip(ui: &Ui, strip: Rect, header_width: f32, frame: &Frame, ruler: &Ruler, colors: &CanvasColors) {
     let painter = ui.painter_at(strip);
@@ -499,4 +500,27 @@ fn paint_strip(ui: &Ui, strip: Rect, header_width: f32, frame: &Frame, ruler: &R
     painter.text(left, egui::Align2::LEFT_BOTTOM, text, font, colors.weak_text);
     paint::paint_ruler(ui.painter(), strip.with_min_x(strip.left() + header_width), frame, ruler, colors);
     painter.hline(strip.x_range(), strip.bottom(), egui::Stroke::new(1.0, colors.grid));
+}
+
+/// Marks in nanoseconds from the trace's start.
+fn relative_marks<'a>(input: &'a CanvasInput<'_>) -> impl Iterator<Item = f64> + 'a {
+    let origin = origin_of(input.trace);
+    input.marks.iter().map(move |mark| mark.saturating_sub(origin) as f64)
+}
+
+/// Numbered flags over the marks that are in view.
+fn paint_flags(ui: &Ui, strip: Rect, frame: &Frame, input: &CanvasInput<'_>) {
+    let painter = ui.painter_at(strip);
+    for (idx, mark) in relative_marks(input).enumerate() {
+        let x = frame.x(mark);
+        if !strip.x_range().contains(x) {
+            continue;
+        }
+        let flag = Rect::from_min_size(pos2(x, strip.top() + 1.0), vec2(14.0, 12.0));
+        painter.rect_filled(flag, 1.0, input.colors.mark);
+        painter.vline(x, strip.y_range(), egui::Stroke::new(1.0, input.colors.mark));
+        let color = marks::text_color_on(input.colors.mark);
+        let font = egui::FontId::proportional(10.0);
+        painter.text(flag.center(), egui::Align2::CENTER_CENTER, (idx + 1).to_string(), font, color);
+    }
 }

@@ -30,8 +30,10 @@ pub struct FlameItem {
     pub total_ns: f64,
     /// Time in it alone.
     pub self_ns: f64,
-    /// Spans that were merged.
+    /// Spans that were merged; 0 where two graphs are laid over one another.
     pub count: u64,
+    /// Time in a first and a second run, where two graphs are laid over one another.
+    pub change: Option<(f64, f64)>,
     /// Its children in [`FlameGraph::items`], the largest first.
     pub children: Vec<usize>,
     /// The node above it; the root's is itself.
@@ -115,8 +117,8 @@ struct Placed {
 
 /// How a flame graph is drawn.
 pub struct FlameLook<'a> {
-    /// Fill of a box, by name.
-    pub color: &'a dyn Fn(&str) -> Color32,
+    /// Fill of a box.
+    pub color: &'a dyn Fn(&FlameItem) -> Color32,
     /// Lower-case text; boxes whose name does not contain it are dimmed. Empty: none are.
     pub search: &'a str,
     /// The selected name.
@@ -190,7 +192,7 @@ fn paint(ui: &Ui, area: Rect, graph: &FlameGraph, blocks: &[Block], look: &Flame
     for block in blocks {
         let rect = block_rect(area, block);
         let (Some(item), true) = (graph.items.get(block.node), ui.is_rect_visible(rect)) else { continue };
-        let mut fill = (look.color)(&item.name);
+        let mut fill = (look.color)(item);
         let found = look.search.is_empty() || item.name.to_lowercase().contains(look.search);
         if !found {
             fill = fill.lerp_to_gamma(look.background, 0.75);
@@ -204,7 +206,10 @@ fn paint(ui: &Ui, area: Rect, graph: &FlameGraph, blocks: &[Block], look: &Flame
     }
     painter.add(Shape::mesh(mesh));
     for (body, item, color, selected) in texts {
-        let text = format!("{}  {}", item.name, units::duration_ns(item.total_ns));
+        let text = match item.change {
+            Some((a, b)) => format!("{}  {}", item.name, units::signed_duration_ns(b - a)),
+            None => format!("{}  {}", item.name, units::duration_ns(item.total_ns)),
+        };
         let mut job = LayoutJob::simple_singleline(text, FontId::proportional(11.0), color);
         job.wrap = TextWrapping::truncate_at_width((body.width() - 8.0).floor());
         let galley = painter.layout_job(job);
@@ -219,6 +224,19 @@ fn node_ui(ui: &mut Ui, graph: &FlameGraph, node: usize, whole_ns: f64) {
     let Some(item) = graph.items.get(node) else { return };
     let share = |ns: f64| if whole_ns > 0.0 { units::percent(ns / whole_ns) } else { "–".to_owned() };
     ui.strong(&item.name);
+    if let Some((a, b)) = item.change {
+        egui::Grid::new("flame node").num_columns(2).show(ui, |ui| {
+            let relative = if a > 0.0 { format!(" ({})", units::signed_percent(b / a - 1.0)) } else { String::new() };
+            let change = format!("{}{relative}", units::signed_duration_ns(b - a));
+            for (label, text) in [("A", units::duration_ns(a)), ("B", units::duration_ns(b)), ("Change", change)] {
+                ui.label(label);
+                ui.label(text);
+                ui.end_row();
+            }
+        });
+        ui.weak(graph.path(node).join(" › "));
+        return;
+    }
     egui::Grid::new("flame node").num_columns(3).show(ui, |ui| {
         for (label, ns) in [("Total", item.total_ns), ("Self", item.self_ns)] {
             ui.label(label);
@@ -244,6 +262,7 @@ mod tests {
             total_ns,
             self_ns,
             count: 1,
+            change: None,
             children: children.to_vec(),
             parent,
         };

@@ -7,12 +7,16 @@
 pub mod canvas;
 #[cfg(feature = "app")]
 pub mod flame;
+#[cfg(feature = "app")]
+pub mod headers;
 pub mod icicle;
 #[cfg(feature = "app")]
 pub mod input;
 pub mod layout;
 #[cfg(feature = "app")]
 pub mod marks;
+#[cfg(feature = "app")]
+pub mod minimap;
 #[cfg(feature = "app")]
 pub mod paint;
 pub mod ruler;

@@ -46,6 +46,8 @@ pub struct CanvasColors {
     pub hit: Color32,
     /// Counters.
     pub counter: Color32,
+    /// Marks that the user set.
+    pub mark: Color32,
 }
 
 /// How spans look: asked for each item that is drawn.

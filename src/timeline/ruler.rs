@@ -70,22 +70,8 @@ pub fn ruler(view: &ViewRange, width_px: f64) -> Ruler {
             Tick { ns, x: view.x_from_ns(ns), label }
         })
         .collect();
-    let base = far.then(|| clock_text(base_ns));
+    let base = far.then(|| units::clock_text(base_ns));
     Ruler { ticks, base, step_ns }
-}
-
-/// A time of the trace as text, exact to the nanosecond: `12.345 678 901 s`, with no more digits than it has.
-pub fn clock_text(ns: f64) -> String {
-    let sign = if ns < 0.0 { "−" } else { "" };
-    let total = ns.abs().round() as u64;
-    let (secs, nanos) = (total / 1_000_000_000, total % 1_000_000_000);
-    let mut groups = vec![nanos / 1_000_000, nanos / 1_000 % 1_000, nanos % 1_000];
-    while groups.last() == Some(&0) {
-        groups.pop();
-    }
-    let digits: Vec<String> = groups.iter().map(|group| format!("{group:03}")).collect();
-    let point = if digits.is_empty() { "" } else { "." };
-    format!("{sign}{}{point}{} s", units::count(secs), digits.join(" "))
 }
 
 fn unit_of(step_ns: f64) -> (f64, &'static str) {
@@ -168,13 +154,5 @@ mod tests {
         let ruler = ruler(&far, 400.0);
         assert_eq!(ruler.base.as_deref(), Some("100 s"));
         assert_eq!(ruler.ticks.iter().find_map(|tick| tick.label.as_deref()), Some("+10 ns"));
-    }
-
-    #[test]
-    fn clock_text_is_exact() {
-        assert_eq!(clock_text(0.0), "0 s");
-        assert_eq!(clock_text(1_500_000_000.0), "1.500 s");
-        assert_eq!(clock_text(12_345_678_901.0), "12.345 678 901 s");
-        assert_eq!(clock_text(-7.0), "−0.000 000 007 s");
     }
 }

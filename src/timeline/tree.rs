@@ -169,9 +169,24 @@ impl TrackTree {
         Self { tracks: tracks.into_iter().map(|(_, track)| track).collect() }
     }
 
-    /// Puts the pinned tracks on top, in the order in which they were pinned, and leaves out those whose name does not
-    /// contain `filter`, in any case; pinned ones stay.
-    pub fn arranged(mut self, pinned: &[TrackSource], filter: &str) -> Self {
+    /// Puts tracks into the order that the user gave them, those that have none after the one they followed; then the
+    /// pinned ones on top, in the order in which they were pinned. Leaves out those whose name does not contain
+    /// `filter`, in any case; pinned ones stay.
+    pub fn arranged(mut self, order: &[TrackSource], pinned: &[TrackSource], filter: &str) -> Self {
+        if !order.is_empty() {
+            let mut last = 0;
+            let ranks: Vec<usize> = self
+                .tracks
+                .iter()
+                .map(|track| {
+                    last = order.iter().position(|source| *source == track.source).unwrap_or(last);
+                    last
+                })
+                .collect();
+            let mut ranked: Vec<(usize, TreeTrack)> = ranks.into_iter().zip(std::mem::take(&mut self.tracks)).collect();
+            ranked.sort_by_key(|(rank, _)| *rank);
+            self.tracks = ranked.into_iter().map(|(_, track)| track).collect();
+        }
         let filter = filter.trim().to_lowercase();
         let place = |track: &TreeTrack| pinned.iter().position(|source| *source == track.source);
         self.tracks.retain(|track| place(track).is_some() || track.name.to_lowercase().contains(&filter));
@@ -267,11 +282,17 @@ mod tests {
         let names = |tree: &TrackTree| tree.tracks.iter().map(|track| track.name.clone()).collect::<Vec<_>>();
         let tree = TrackTree::of(&sample(), &BTreeSet::new());
         let (device, batches) = (tree.tracks[3].source, tree.tracks[4].source);
-        let pinned = tree.clone().arranged(&[batches, device], "");
+        let pinned = tree.clone().arranged(&[], &[batches, device], "");
         assert_eq!(names(&pinned), ["Prefetched batches", "Device", "Input", "Training", "Ops"]);
         assert!(pinned.tracks[1].pinned && !pinned.tracks[2].pinned);
-        assert_eq!(names(&tree.clone().arranged(&[device], " IN")), ["Device", "Input", "Training"]);
-        assert_eq!(names(&tree.arranged(&[], "nothing")), Vec::<String>::new());
+        assert_eq!(names(&tree.clone().arranged(&[], &[device], " IN")), ["Device", "Input", "Training"]);
+        assert_eq!(names(&tree.clone().arranged(&[], &[], "nothing")), Vec::<String>::new());
+        // Moved by the user; what has no place of its own stays behind the one before it.
+        let order = [batches, tree.tracks[2].source, tree.tracks[0].source];
+        assert_eq!(
+            names(&tree.arranged(&order, &[], "")),
+            ["Prefetched batches", "Ops", "Device", "Input", "Training"]
+        );
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Lane {
     }
 
     /// The names of all spans, in order.
-    pub(super) fn names(&self) -> impl Iterator<Item = NameId> + '_ {
+    pub fn names(&self) -> impl Iterator<Item = NameId> + '_ {
         self.blocks.iter().flat_map(|held| held.block.name.iter().copied())
     }
 

@@ -333,6 +333,15 @@ impl Trace {
         }
     }
 
+    /// Puts other spans in the place of all spans of a track that have ended.
+    pub(super) fn replace_ended(&mut self, id: TrackId, spans: Vec<Span>) {
+        self.generation += 1;
+        self.unsettled = true;
+        if let Some(track) = self.track_mut(id) {
+            track.replace_ended(spans);
+        }
+    }
+
     fn track_mut(&mut self, id: TrackId) -> Option<&mut Track> {
         self.tracks.get_mut(id.0 as usize).map(Arc::make_mut)
     }

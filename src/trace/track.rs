@@ -346,6 +346,17 @@ impl Track {
         self.depth_now = self.depth_now.min(self.lanes.len());
     }
 
+    /// Puts other spans in the place of all that have ended; [`Self::settle`] places them.
+    pub(super) fn replace_ended(&mut self, spans: Vec<Span>) {
+        self.place_fresh();
+        self.lanes.clear();
+        (self.depth_now, self.last, self.redo_from) = (0, (i64::MIN, i64::MAX), None);
+        for open in &mut self.open {
+            open.placed = None;
+        }
+        self.pending = spans;
+    }
+
     fn settle_instants(&mut self) {
         let Some(from) = self.pending_instants.iter().map(|instant| instant.start_ns).min() else { return };
         let mut again = Vec::new();

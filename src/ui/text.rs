@@ -1,6 +1,5 @@
 //! Text with a meaning: figures in digits of one width, so that columns line up and live numbers do not jitter.
 
-pub use crate::model::units::shorten;
 use egui::{Color32, RichText, Ui};
 
 /// A figure: digits of one width.
@@ -39,14 +38,6 @@ pub fn time_left(secs: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_is_cut_at_characters() {
-        assert_eq!(shorten("kernel", 6), "kernel");
-        assert_eq!(shorten("kernels", 6), "kerne…");
-        assert_eq!(shorten("Größenmaß", 5), "Größ…");
-        assert_eq!(shorten("abc", 0), "…");
-    }
 
     #[test]
     fn time_left_is_rough() {

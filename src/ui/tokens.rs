@@ -96,6 +96,8 @@ pub struct CanvasTokens<C> {
     pub grid: C,
     /// Counters.
     pub counter: C,
+    /// Marks that the user set.
+    pub mark: C,
     /// Around search hits.
     pub hit: C,
 }
@@ -322,6 +324,7 @@ fn canvas_colors(text: &CanvasTokens<String>) -> Result<CanvasTokens<Color32>, T
         stripe: color(&text.stripe)?,
         grid: color(&text.grid)?,
         counter: color(&text.counter)?,
+        mark: color(&text.mark)?,
         hit: color(&text.hit)?,
     })
 }

@@ -7,7 +7,7 @@ mod tests;
 pub mod work;
 
 use super::profile::role::Role;
-use super::profile::{Launches, Profile, Roles};
+use super::profile::{Launches, Profile, Roles, Steps};
 use crate::model::units;
 use crate::stats::ab::{AbOptions, AbResult};
 use crate::stats::unpaired::judge_unpaired;
@@ -104,15 +104,20 @@ pub struct Diff {
     pub ops: Vec<Change>,
     /// Kernels, the largest change first.
     pub kernels: Vec<Change>,
+    /// Places in the call tree whose own time changed most, a step.
+    pub places: Vec<flame::PlaceChange>,
+    /// The call trees over one another, a step.
+    #[serde(skip)]
+    pub flame: flame::DiffNode,
     /// Share of the operations' calls that are matched, 0 to 1; `None` without operations.
     pub ops_matched: Option<f64>,
     /// What the difference is, as sentences.
     pub verdicts: Vec<String>,
 }
 
-/// Compares two traces. `marker` is a name that the user takes for a step, in both.
-pub fn diff(a: &Trace, b: &Trace, marker: Option<&str>) -> Diff {
-    let ((profile_a, work_a), (profile_b, work_b)) = (known(a, marker), known(b, marker));
+/// Compares two traces, each with the name that the user takes for its steps.
+pub fn diff((a, marker_a): (&Trace, Option<&str>), (b, marker_b): (&Trace, Option<&str>)) -> Diff {
+    let ((profile_a, work_a), (profile_b, work_b)) = (known(a, marker_a), known(b, marker_b));
     let per_step = !profile_a.steps.list.is_empty() && !profile_b.steps.list.is_empty();
     let times = |profile: &Profile| profile.steps.list.iter().map(|s| s.dur_ns() as f64).collect::<Vec<f64>>();
     let steps = if per_step {
@@ -141,8 +146,26 @@ pub fn diff(a: &Trace, b: &Trace, marker: Option<&str>) -> Diff {
     };
     let all = calls(&|_| true);
     let ops_matched = (all > 0.0).then(|| calls(&|change| change.a.is_some() && change.b.is_some()) / all);
-    let mut diff =
-        Diff { a: profile_a, b: profile_b, per_step, steps, parts, ops, kernels, ops_matched, verdicts: Vec::new() };
+    let counts = |profile: &Profile| if per_step { profile.steps.list.len() as f64 } else { 1.0 };
+    let whole = |trace: &Trace, profile: &Profile| match per_step {
+        true => flame::whole(trace, &profile.steps),
+        false => flame::whole(trace, &Steps::default()),
+    };
+    let flame =
+        flame::diff(Some(&whole(a, &profile_a)), Some(&whole(b, &profile_b)), (counts(&profile_a), counts(&profile_b)));
+    let mut diff = Diff {
+        a: profile_a,
+        b: profile_b,
+        per_step,
+        steps,
+        parts,
+        ops,
+        kernels,
+        places: flame::places(&flame),
+        flame,
+        ops_matched,
+        verdicts: Vec::new(),
+    };
     diff.verdicts = verdicts(&diff);
     diff
 }

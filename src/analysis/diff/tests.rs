@@ -8,7 +8,7 @@ use crate::analysis::{FlameNode, flame as merged};
 
 #[test]
 fn input_wait_is_named_as_the_difference() {
-    let diff = diff(&Plant::training(4000, 8), &Plant::training(100, 8), None);
+    let diff = diff((&Plant::training(4000, 8), None), (&Plant::training(100, 8), None));
     assert!(diff.per_step);
     assert!(diff.verdicts[0].starts_with("A step takes 78.0 % less"), "{:?}", diff.verdicts);
     assert!(diff.verdicts[1].starts_with("Input wait was the difference"), "{:?}", diff.verdicts);
@@ -37,9 +37,8 @@ fn operations_are_matched_by_place_where_names_differ() {
         plant.trace
     };
     let diff = diff(
-        &vendor("aten::cudnn_convolution", "cudnn_conv", false),
-        &vendor("aten::miopen_convolution", "miopen_conv", true),
-        None,
+        (&vendor("aten::cudnn_convolution", "cudnn_conv", false), None),
+        (&vendor("aten::miopen_convolution", "miopen_conv", true), None),
     );
     let find = |name: &str| diff.ops.iter().find(|op| op.name == name).unwrap();
     let conv = find("aten::cudnn_convolution");
@@ -62,7 +61,7 @@ fn traces_without_steps_are_compared_as_a_whole() {
         plant.trace.settle();
         plant.trace
     };
-    let diff = diff(&plain(1), &plain(2), None);
+    let diff = diff((&plain(1), None), (&plain(2), None));
     assert!(!diff.per_step && diff.steps.is_none() && diff.parts.is_empty());
     assert_eq!(diff.ops[0].b.unwrap().count, 2.0);
 }
@@ -79,4 +78,22 @@ fn flames_are_laid_over_one_another() {
     let child = |node: &FlameNode| node.children.len();
     assert!(over.children.len() >= child(&a).max(child(&b)));
     assert_eq!(flame::diff(None, Some(&b), (1.0, 2.0)).a_ns, 0.0);
+}
+
+#[test]
+fn the_place_that_changed_is_named() {
+    let diff = diff((&Plant::training(4000, 8), None), (&Plant::training(100, 8), None));
+    assert_eq!(diff.flame.name, "All");
+    let step = diff.flame.children.iter().find(|child| child.name == "Step").unwrap();
+    assert!(step.delta_ns() < -3800.0 && step.b_ns > 0.0, "{step:?}");
+    assert!(diff.flame.children.iter().any(|child| child.name == "Devices" && child.delta_ns().abs() < 1.0));
+    let first = &diff.places[0];
+    assert!(first.path.last().unwrap().contains("DataLoader"), "{:?}", diff.places);
+    assert!((first.a_ns - first.b_ns - 3900.0).abs() < 1.0, "{first:?}");
+    // Self times of all places sum to the whole.
+    fn own(node: &flame::DiffNode) -> f64 {
+        let inside: f64 = node.children.iter().map(|child| child.a_ns).sum();
+        (node.a_ns - inside).max(0.0) + node.children.iter().map(own).sum::<f64>()
+    }
+    assert!((own(&diff.flame) - diff.flame.a_ns).abs() < 1e-6);
 }

@@ -90,6 +90,8 @@ pub struct DeviceTime {
     pub window_ns: i64,
     /// Time in which it worked, overlaps counted once.
     pub busy_ns: i64,
+    /// The part of it in which it did nothing but copy memory.
+    pub copy_only_ns: i64,
     /// Causes of its idle time, the longest first.
     pub causes: Vec<CauseTotal>,
     /// The longest gaps.
@@ -100,6 +102,11 @@ impl DeviceTime {
     /// Share of the window in which it worked, 0 to 1.
     pub fn busy_share(&self) -> f64 {
         if self.window_ns > 0 { self.busy_ns as f64 / self.window_ns as f64 } else { 0.0 }
+    }
+
+    /// Share of its work in which it did nothing but copy memory, 0 to 1.
+    pub fn copy_share(&self) -> f64 {
+        if self.busy_ns > 0 { self.copy_only_ns as f64 / self.busy_ns as f64 } else { 0.0 }
     }
 }
 
@@ -116,26 +123,34 @@ struct Host {
 
 /// The devices of a trace within a window (`None` = all of it).
 pub fn devices(trace: &Trace, roles: &Roles, launches: &Launches, window: Option<(i64, i64)>) -> Vec<DeviceTime> {
-    let mut by_device: Vec<(String, Vec<Work>)> = Vec::new();
+    let mut by_device: Vec<(String, Vec<Work>, Vec<(i64, i64)>)> = Vec::new();
     for track in trace.tracks().iter().filter(|track| track.kind == TrackKind::Device) {
         let device = if track.process.is_empty() { track.name.clone() } else { track.process.clone() };
-        let at = by_device.iter().position(|(name, _)| *name == device).unwrap_or_else(|| {
-            by_device.push((device, Vec::new()));
+        let at = by_device.iter().position(|(name, ..)| *name == device).unwrap_or_else(|| {
+            by_device.push((device, Vec::new(), Vec::new()));
             by_device.len() - 1
         });
-        let Some((_, work)) = by_device.get_mut(at) else { continue };
+        let Some((_, work, other)) = by_device.get_mut(at) else { continue };
         for (at, span) in track.spans().filter(|(_, span)| !span.is_open() && span.dur_ns > 0) {
             let inside = window.is_none_or(|(from, to)| span.start_ns < to && span.end_ns() > from);
-            if inside && roles.role(track, &span).on_device() {
+            let role = roles.role(track, &span);
+            if inside && role.on_device() {
                 work.push((span.start_ns, span.end_ns(), at));
+                if role != Role::Memcpy {
+                    other.push((span.start_ns, span.end_ns()));
+                }
             }
         }
     }
     let hosts = hosts(trace, roles);
     by_device
         .into_iter()
-        .filter(|(_, work)| !work.is_empty())
-        .map(|(device, work)| device_time(trace, launches, &hosts, device, work))
+        .filter(|(_, work, _)| !work.is_empty())
+        .map(|(device, work, other)| {
+            let time = device_time(trace, launches, &hosts, device, work);
+            let other = Intervals::of(other).within(i64::MIN, i64::MAX);
+            DeviceTime { copy_only_ns: time.busy_ns.saturating_sub(other), ..time }
+        })
         .collect()
 }
 
@@ -198,7 +213,7 @@ fn device_time(
         .map(|(cause, (count, total_ns))| CauseTotal { cause, label: cause.label(), count, total_ns })
         .collect();
     causes.sort_by_key(|total| (std::cmp::Reverse(total.total_ns), total.cause));
-    DeviceTime { device, window_ns: until.saturating_sub(first), busy_ns: busy, causes, longest }
+    DeviceTime { device, window_ns: until.saturating_sub(first), busy_ns: busy, copy_only_ns: 0, causes, longest }
 }
 
 fn cause(

@@ -1,9 +1,12 @@
 //! What a trace says about a training, whoever recorded it: its steps, where their time goes, when the device was idle and
 //! why, and which operation launched which kernel.
 
+pub mod copies;
+pub mod critical;
 pub mod idle;
 pub mod intervals;
 pub mod launches;
+pub mod memory;
 pub mod role;
 pub mod split;
 pub mod steps;
@@ -11,8 +14,11 @@ pub mod steps;
 pub(crate) mod tests;
 pub mod verdict;
 
+pub use copies::CopyRow;
+pub use critical::CriticalPath;
 pub use idle::{Cause, DeviceTime};
 pub use launches::Launches;
+pub use memory::MemoryCurve;
 pub use role::{Role, Roles};
 pub use split::Part;
 pub use steps::{StepSpan, Steps};
@@ -35,6 +41,12 @@ pub struct Profile {
     pub devices: Vec<DeviceTime>,
     /// Share of the devices' work whose launch is known, 0 to 1; `None` without such work.
     pub launches_known: Option<f64>,
+    /// Copies of memory within the steps, the longest time first.
+    pub copies: Vec<CopyRow>,
+    /// Curves of memory.
+    pub memory: Vec<MemoryCurve>,
+    /// The critical path of the step whose duration is the median.
+    pub critical: Option<CriticalPath>,
     /// What stands out, the most important first.
     pub verdicts: Vec<String>,
 }
@@ -58,8 +70,12 @@ impl Profile {
         for track in trace.tracks().iter().filter(|track| track.kind == crate::model::TrackKind::Device) {
             work += track.spans().filter(|(_, span)| roles.role(track, span).on_device()).count() as u64;
         }
+        let critical = median(&steps.list).and_then(|step| critical::of_step(trace, roles, launches, step));
         let mut profile = Self {
             step_ns: Summary::of(&times),
+            copies: copies::copies(trace, roles, window),
+            memory: memory::curves(trace, &steps.list),
+            critical,
             steps,
             parts,
             devices,
@@ -94,4 +110,11 @@ impl Profile {
             None => self.steps.how.clone(),
         }
     }
+}
+
+/// The step in the middle of all, by duration.
+fn median(steps: &[StepSpan]) -> Option<&StepSpan> {
+    let mut by_length: Vec<&StepSpan> = steps.iter().collect();
+    by_length.sort_by_key(|step| (step.dur_ns(), step.start_ns));
+    by_length.get(by_length.len().saturating_sub(1) / 2).copied()
 }

@@ -91,7 +91,7 @@ impl Roles {
             (Role::Other, Some(Role::Communication)) if device => Role::Communication,
             (Role::Other, _) if device && track.name.to_lowercase().contains("step") => Role::Annotation,
             (Role::Other, _) if device => Role::Kernel,
-            (Role::Runtime, Some(Role::Sync)) => Role::Sync,
+            (Role::Runtime | Role::Function | Role::Other, Some(Role::Sync)) => Role::Sync,
             (Role::Op | Role::Annotation | Role::Function | Role::Other, Some(role @ (Role::Step | Role::Input))) => {
                 role
             }
@@ -142,7 +142,8 @@ fn of_name(name: &str) -> Option<Role> {
     if name.starts_with("nccl") || has("ncclKernel") || has("ncclDevKernel") || has("rccl") {
         return Some(Role::Communication);
     }
-    if has("Synchronize") || has("hipEventSynchronize") {
+    // JAX's frames are called `$api.py:3154 block_until_ready`.
+    if has("Synchronize") || has("block_until_ready") {
         return Some(Role::Sync);
     }
     if name.starts_with("Memcpy") || name.starts_with("MemcpyD2H") || name.starts_with("MemcpyH2D") {

@@ -48,13 +48,7 @@ pub struct Steps {
 /// that cover the most time.
 pub fn find(trace: &Trace, roles: &Roles, marker: Option<&str>) -> Steps {
     if let Some(marker) = marker {
-        let name = trace.find_name(marker);
-        let mut list = gather(trace, |_, span| Some(span.name) == name);
-        if list.is_empty() {
-            // Numbered repeats, each a name of its own.
-            let wanted: Vec<bool> = (0..trace.name_count()).map(|id| bare(trace.name(NameId(id))) == marker).collect();
-            list = gather(trace, |_, span| wanted.get(span.name.0 as usize).copied().unwrap_or(false));
-        }
+        let list = marked(trace, marker);
         return Steps { how: format!("spans named “{marker}”"), list };
     }
     let list = gather(trace, |track, span| roles.role(track, span) == Role::Step);
@@ -83,6 +77,17 @@ pub fn find(trace: &Trace, roles: &Roles, marker: Option<&str>) -> Steps {
             Steps { how: "no steps were found: nothing is marked and nothing repeats".to_owned(), list: Vec::new() }
         }
     }
+}
+
+/// The spans of a name, or else of that name followed by a number: repeats may each have a name of their own.
+pub fn marked(trace: &Trace, marker: &str) -> Vec<StepSpan> {
+    let name = trace.find_name(marker);
+    let list = gather(trace, |_, span| Some(span.name) == name);
+    if !list.is_empty() {
+        return list;
+    }
+    let wanted: Vec<bool> = (0..trace.name_count()).map(|id| bare(trace.name(NameId(id))) == marker).collect();
+    gather(trace, |_, span| wanted.get(span.name.0 as usize).copied().unwrap_or(false))
 }
 
 /// The wanted spans of the first track that has any, outermost only.

@@ -147,3 +147,30 @@ fn kernels_lead_back_to_their_operations() {
         .collect();
     assert_eq!(pairs, [("gemm", "aten::mm"), ("relu", "aten::relu"), ("gemm", "aten::mm"), ("relu", "aten::relu")]);
 }
+
+#[test]
+fn a_device_that_only_copies_is_told_of_without_steps() {
+    let mut plant = Plant::new();
+    let device = plant.device;
+    plant.span(device, (0, 700), "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)");
+    plant.span(device, (700, 1000), "kernel", "gemm");
+    plant.trace.settle();
+    let profile = Profile::of(&plant.trace, None);
+    assert_eq!((profile.devices[0].busy_ns, profile.devices[0].copy_only_ns), (1000, 700));
+    assert!(profile.verdicts.iter().any(|v| v.contains("copied memory for 70.0 %")), "{:?}", profile.verdicts);
+}
+
+#[test]
+fn many_idle_devices_are_told_of_together() {
+    let mut plant = Plant::new();
+    for number in 0..4 {
+        let name = format!("GPU {}", number + 1);
+        let track = plant.trace.add_track(100 + number, None, "stream", &name, TrackKind::Device);
+        plant.span(track, (0, 100), "kernel", "a");
+        plant.span(track, (900, 1000 + 10 * number as i64), "kernel", "b");
+    }
+    plant.trace.settle();
+    let verdicts = Profile::of(&plant.trace, None).verdicts;
+    assert_eq!(verdicts.len(), 1, "{verdicts:?}");
+    assert!(verdicts[0].starts_with("4 devices worked 20.0 % to 22.3 % of the time; they were idle"), "{verdicts:?}");
+}

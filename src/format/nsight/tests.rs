@@ -1,3 +1,5 @@
+//! A small export, made by SQL.
+
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
 use crate::model::TrackKind;

@@ -15,6 +15,8 @@ use egui::Ui;
 
 /// Longest text of a fact that is shown, in characters.
 const FACT_CHARS: usize = 90;
+/// Longest name on a button, in characters.
+const MARKER_CHARS: usize = 40;
 /// Gaps in the list of the longest.
 const GAPS: usize = 6;
 
@@ -22,7 +24,10 @@ const GAPS: usize = 6;
 pub fn profile_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun, profile: &Profile) {
     cards_ui(cx, ui, run, profile);
     ui.add_space(size::GAP);
-    card_ui(cx, ui, "Time of a step", |ui| parts_ui(cx, ui, profile));
+    card_ui(cx, ui, "Time of a step", |ui| {
+        parts_ui(cx, ui, profile);
+        marker_ui(cx, ui, run);
+    });
     let two = ui.available_width() >= TWO_COLUMNS;
     ui.columns(if two { 2 } else { 1 }, |columns| {
         // One or two columns; the second is the first again where there is one.
@@ -81,6 +86,25 @@ fn cards_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun, profile: &Profile
             }
         });
     }
+}
+
+/// How to have other steps.
+fn marker_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun) {
+    ui.horizontal_wrapped(|ui| match (&run.marker, cx.session.selection().name.as_deref()) {
+        (Some(_), _) => {
+            if ui.button("Find the steps again").clicked() {
+                cx.send(Command::SetMarker(None));
+            }
+        }
+        (None, Some(name)) => {
+            if ui.button(format!("Take “{}” as steps", units::shorten(name, MARKER_CHARS))).clicked() {
+                cx.send(Command::SetMarker(Some(name.to_owned())));
+            }
+        }
+        (None, None) => {
+            ui.weak("For other steps, select a span in the timeline and take its name");
+        }
+    });
 }
 
 fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, profile: &Profile) {

@@ -1,7 +1,7 @@
 //! The list of devices with what each can do.
 
 use super::super::PanelContext;
-use crate::model::AdapterInfo;
+use crate::model::{AdapterInfo, units};
 use crate::session::{Command, DeviceEntry, DevicesState};
 use crate::ui::widgets::{Tone, badge};
 use crate::ui::{icons, text, widgets};
@@ -81,7 +81,7 @@ fn again_ui(cx: &PanelContext<'_>, ui: &mut Ui) {
 }
 
 fn entry_ui(cx: &PanelContext<'_>, ui: &mut Ui, entry: &DeviceEntry, setting: &str, choose: &dyn Fn(&str)) {
-    let response = ui.add(egui::RadioButton::new(setting == entry.id, text::shorten(&entry.label, 52)));
+    let response = ui.add(egui::RadioButton::new(setting == entry.id, units::shorten(&entry.label, 52)));
     let response = match &entry.adapter {
         Some(adapter) => response.on_hover_text(format!("{}\n{}", entry.label, adapter.driver)),
         None => response.on_hover_text("Burn's own CPU backend: always there, no kernels, no fusion"),

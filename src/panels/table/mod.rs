@@ -103,6 +103,7 @@ pub fn table_ui<R>(
     let mut event = None;
     // A child of its own, so that the lines between columns end with the table.
     let rect = ui.available_rect_before_wrap();
+    ui.allocate_rect(rect, Sense::hover());
     let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(look.id));
     ui.shrink_clip_rect(rect);
     let mut builder = egui_extras::TableBuilder::new(&mut ui)

@@ -1,9 +1,8 @@
 //! What is known of one span, gathered once when it is selected: times, self time, step, arguments.
 
 use crate::model::track::{arg, category};
-use crate::model::units::duration_ns;
+use crate::model::units::{clock_text, duration_ns};
 use crate::model::{Known, Source};
-use crate::timeline::ruler::clock_text;
 use crate::trace::{Span, SpanRef, Trace};
 
 /// Arrows that are listed.

@@ -27,6 +27,7 @@ impl Probe {
     fn ui(&mut self, ui: &mut Ui) {
         let input = TimelineInput {
             run: "planted",
+            path: "/tmp/planted run".as_ref(),
             trace: &self.trace,
             live: self.live,
             loading: false,
@@ -213,4 +214,123 @@ fn a_live_trace_is_followed_until_it_is_moved_by_hand() {
 fn an_empty_trace_says_why() {
     let harness = harness(Probe::new(Trace::default()));
     harness.get_by_label_contains("This run has no spans");
+}
+
+fn wait_for(harness: &mut Harness<'_, Probe>, label: &str) {
+    for _ in 0..200 {
+        if harness.query_by_label_contains(label).is_some() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        harness.run();
+    }
+    panic!("`{label}` never appears");
+}
+
+#[test]
+fn every_span_that_is_searched_for_is_listed() {
+    let mut probe = Probe::new(planted_trace(5));
+    probe.name = Some("Backward".to_owned());
+    let mut harness = harness(probe);
+    wait_for(&mut harness, "5 spans");
+    harness.get_by_label("Sort by Duration");
+    let row = harness.get_all_by_label("Backward").last().unwrap().rect().center();
+    click(&mut harness, row);
+    assert!(matches!(harness.state().commands.last(), Some(Command::Select(_))));
+    harness.get_by_label("Within");
+    harness.get_by_label("All of this name").click();
+    harness.run();
+    wait_for(&mut harness, "5 spans");
+}
+
+#[test]
+fn marks_are_set_shown_and_removed() {
+    let mut harness = harness(Probe::new(planted_trace(6)));
+    let area = harness.state().state.canvas().area().unwrap();
+    for share in [0.25, 0.75] {
+        harness.hover_at(egui::pos2(area.left() + share * area.width(), area.center().y));
+        harness.run();
+        harness.state_mut().state.on_command(&Command::ToggleMark);
+        harness.run();
+    }
+    assert_eq!(harness.state().state.marks.of("planted").len(), 2);
+    harness.get_by_label("Marks (2)").click();
+    harness.run();
+    // Half of six steps with a hundredth of room at both ends.
+    harness.get_by_label_contains(", 367 ms later");
+    harness.get_all_by_label("Remove").next().unwrap().click();
+    harness.run();
+    assert_eq!(harness.state().state.marks.of("planted").len(), 1);
+    harness.key_press(egui::Key::Escape);
+    harness.run();
+    harness.key_press(egui::Key::W);
+    harness.run();
+    harness.state_mut().state.on_command(&Command::NextMark);
+    harness.run();
+    let canvas = harness.state().state.canvas();
+    let (from, to) = canvas.shown().unwrap();
+    let mark = harness.state().state.marks.of("planted")[0] as f64;
+    assert!(((from + to) / 2.0 - mark).abs() < 1.0);
+}
+
+#[test]
+fn a_link_opens_the_same_place() {
+    let mut harness = harness(Probe::new(planted_trace(6)));
+    let span = training_span(harness.state(), 0, 2);
+    let place = Place { start_ns: 100_000_000, end_ns: 200_000_000, span: Some(span) };
+    harness.state_mut().state.on_command(&Command::GoTo(place));
+    harness.run();
+    assert_eq!(harness.state().span, Some(span));
+    let (from, to) = harness.state().state.canvas().shown().unwrap();
+    assert!((from - 1e8).abs() < 1.0 && (to - 2e8).abs() < 1.0, "{from} {to}");
+    harness.state_mut().state.on_command(&Command::CopyLink);
+    harness.run();
+    let Some(Command::CopyText(link)) = harness.state().commands.last().cloned() else { panic!("nothing was copied") };
+    let text = link.strip_prefix("burnscope --at ").and_then(|rest| rest.strip_suffix(" '/tmp/planted run'")).unwrap();
+    let again: Place = text.parse().unwrap();
+    assert_eq!(again.span, Some(span));
+    assert!((again.start_ns - place.start_ns).abs() <= 1 && (again.end_ns - place.end_ns).abs() <= 1, "{text}");
+}
+
+#[test]
+fn tracks_are_moved_by_their_menu_and_by_dragging() {
+    let mut harness = harness(Probe::new(planted_trace(2)));
+    let names = |harness: &Harness<'_, Probe>| {
+        let tree = harness.state().state.tree.as_ref().unwrap();
+        tree.1.tracks.iter().map(|track| track.name.clone()).collect::<Vec<_>>()
+    };
+    let before = names(&harness);
+    let training = before.iter().position(|name| name == "Training thread").unwrap();
+    harness.get_by_label("Collapse Training thread").click_secondary();
+    harness.run();
+    harness.get_by_label("Move down").click();
+    harness.run();
+    let mut expected = before.clone();
+    expected.swap(training, training + 1);
+    assert_eq!(names(&harness), expected);
+    // To the top by hand.
+    let from = harness.get_by_label("Collapse Training thread").rect().center();
+    let to = egui::pos2(from.x, harness.state().state.canvas().area().unwrap().top() + 2.0);
+    harness.drag_at(from);
+    harness.run();
+    harness.hover_at(to);
+    harness.run();
+    harness.drop_at(to);
+    harness.run();
+    assert_eq!(names(&harness)[0], "Training thread");
+}
+
+#[test]
+fn the_strip_above_takes_the_view_there() {
+    let mut harness = harness(Probe::new(planted_trace(20)));
+    let span = training_span(harness.state(), 0, 3);
+    harness.state_mut().span = Some(span);
+    harness.state_mut().state.on_command(&Command::ZoomSelection);
+    harness.run();
+    let strip = harness.get_by_label("Whole trace").rect();
+    let at = egui::pos2(strip.left() + 0.9 * strip.width(), strip.center().y);
+    click(&mut harness, at);
+    let (from, to) = harness.state().state.canvas().shown().unwrap();
+    let (start, end) = harness.state().trace.bounds().unwrap();
+    assert!(((from + to) / 2.0 / (end - start) as f64 - 0.9).abs() < 0.01, "{from} {to}");
 }

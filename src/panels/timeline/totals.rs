@@ -1,11 +1,11 @@
 //! What happened in a stretch of time: count, total and mean by name, summed on a thread of its own.
 
 use crate::model::units;
+use crate::panels::background::Background;
 use crate::panels::table::{Cell, Column, Key};
 use crate::timeline::TrackTree;
 use crate::timeline::tree::TrackSource;
 use crate::trace::{NameId, Trace, TrackId};
-use crossbeam_channel::{Receiver, bounded};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -125,24 +125,13 @@ pub fn columns() -> [Column<NameTotal>; 6] {
 
 /// The sums of the selected stretch: kept until it changes, summed in the background.
 #[derive(Debug, Default)]
-pub struct RangeTotals {
-    wanted: Option<Wanted>,
-    running: Option<Running>,
-    rows: Option<Arc<Vec<NameTotal>>>,
-    failed: Option<String>,
-}
+pub struct RangeTotals(Background<Wanted, Vec<NameTotal>>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     range_ns: (i64, i64),
     generation: u64,
     tracks: Vec<TrackId>,
-}
-
-#[derive(Debug)]
-struct Running {
-    cancelled: Arc<AtomicBool>,
-    rows: Receiver<Vec<NameTotal>>,
 }
 
 impl RangeTotals {
@@ -160,49 +149,19 @@ impl RangeTotals {
             TrackSource::Counter(_) => None,
         });
         let wanted = Wanted { range_ns, generation: trace.generation(), tracks: spans.collect() };
-        if self.wanted.as_ref() == Some(&wanted) {
-            return;
-        }
-        let same_range = self.wanted.as_ref().is_some_and(|known| known.range_ns == range_ns);
-        if same_range && self.running.is_some() {
-            return;
-        }
-        if !same_range {
-            self.rows = None;
-        }
-        if let Some(running) = self.running.take() {
-            running.cancelled.store(true, Ordering::Relaxed);
-        }
-        let (send, rows) = bounded(1);
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let (job, job_cancelled, trace) = (wanted.clone(), Arc::clone(&cancelled), trace.clone());
-        let spawned = std::thread::Builder::new().name("range totals".to_owned()).spawn(move || {
-            if let Some(rows) = totals(&trace, &job.tracks, job.range_ns, &job_cancelled)
-                // Nobody waits for it any more if the panel is gone.
-                && send.send(rows).is_ok()
-            {
-                wake();
-            }
-        });
-        self.failed = spawned.err().map(|error| format!("No thread to sum up with: {error}"));
-        self.running = self.failed.is_none().then_some(Running { cancelled, rows });
-        self.wanted = Some(wanted);
+        let (tracks, trace) = (wanted.tracks.clone(), trace.clone());
+        let alike = |known: &Wanted, wanted: &Wanted| known.range_ns == wanted.range_ns;
+        self.0.request(wanted, alike, move |cancelled| totals(&trace, &tracks, range_ns, cancelled), wake);
     }
 
     /// The sums, once they have arrived; those of before while a growing trace is summed again.
     pub fn rows(&mut self) -> Option<&Arc<Vec<NameTotal>>> {
-        if let Some(running) = &self.running
-            && let Ok(rows) = running.rows.try_recv()
-        {
-            self.rows = Some(Arc::new(rows));
-            self.running = None;
-        }
-        self.rows.as_ref()
+        self.0.outcome()
     }
 
     /// Why there are none.
     pub fn failed(&self) -> Option<&str> {
-        self.failed.as_deref()
+        self.0.failed()
     }
 }
 

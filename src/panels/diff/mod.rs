@@ -1,5 +1,9 @@
 //! The Diff panel: two open traces against each other, whoever recorded them: what the difference is, where the step's
-//! time went in each, operations matched by name, shapes and place, kernels by name.
+//! time went in each, operations matched by name, shapes and place, kernels by name, the call trees over one another, and
+//! two steps beside each other on one scale.
+
+mod aligned;
+mod flame;
 
 use super::PanelContext;
 use super::bars::{Bar, Part, bars_ui};
@@ -18,10 +22,32 @@ use std::sync::Arc;
 /// Index of the column by which rows are sorted at first.
 const CHANGE_COLUMN: usize = 9;
 
+/// What the lower part of the panel shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Summary,
+    Operations,
+    Kernels,
+    Flame,
+    Timelines,
+}
+
+impl Shown {
+    const ALL: [Self; 5] = [Self::Summary, Self::Operations, Self::Kernels, Self::Flame, Self::Timelines];
+    const TITLES: [&str; 5] = ["Summary", "Operations", "Kernels", "Flame", "Timelines"];
+}
+
+/// Places that are listed.
+const PLACES: usize = 12;
+/// Longest name in a place, in characters.
+const PLACE_CHARS: usize = 36;
+
 /// State of the panel between frames.
 #[derive(Debug)]
 pub struct DiffPanelState {
-    kernels: bool,
+    shown: Shown,
+    flame: flame::DiffFlame,
+    aligned: aligned::Aligned,
     order: RowOrder<Change>,
     made: Option<Made>,
 }
@@ -36,7 +62,13 @@ struct Made {
 
 impl Default for DiffPanelState {
     fn default() -> Self {
-        Self { kernels: false, order: RowOrder::by(CHANGE_COLUMN, Direction::Descending), made: None }
+        Self {
+            shown: Shown::Summary,
+            flame: flame::DiffFlame::default(),
+            aligned: aligned::Aligned::default(),
+            order: RowOrder::by(CHANGE_COLUMN, Direction::Descending),
+            made: None,
+        }
     }
 }
 
@@ -50,21 +82,65 @@ pub fn diff_ui(cx: &PanelContext<'_>, state: &mut DiffPanelState, ui: &mut Ui) {
         empty_ui(cx, ui);
         return;
     };
-    for (name, title, profile) in [("A", &result.a, &result.diff.a), ("B", &result.b, &result.diff.b)] {
-        ui.horizontal_wrapped(|ui| {
-            ui.strong(name);
-            ui.label(title);
-            ui.weak(profile.step_sentence());
-        });
+    let at = Shown::ALL.iter().position(|shown| *shown == state.shown).unwrap_or(0);
+    ui.horizontal_wrapped(|ui| {
+        if let Some(shown) =
+            widgets::segmented(ui, cx.tokens, "Show", &Shown::TITLES, at).and_then(|i| Shown::ALL.get(i))
+        {
+            state.shown = *shown;
+        }
+        ui.weak(if result.diff.per_step { "all figures a step" } else { "all figures of the whole traces" });
+    });
+    ui.add_space(4.0);
+    match state.shown {
+        Shown::Summary => summary_ui(cx, ui, result),
+        Shown::Operations | Shown::Kernels => changes_ui(cx, ui, state, result),
+        Shown::Flame => state.flame.ui(cx, ui, result),
+        Shown::Timelines => state.aligned.ui(cx, ui, result),
     }
-    ui.add_space(6.0);
-    verdicts_ui(ui, result);
-    if !result.diff.parts.is_empty() {
+}
+
+/// What the difference is, and where in the step and in the call tree it lies.
+fn summary_ui(cx: &PanelContext<'_>, ui: &mut Ui, result: &TraceDiff) {
+    egui::ScrollArea::vertical().id_salt("diff summary").auto_shrink([false, false]).show(ui, |ui| {
+        for (name, title, profile) in [("A", &result.a, &result.diff.a), ("B", &result.b, &result.diff.b)] {
+            ui.horizontal_wrapped(|ui| {
+                ui.strong(name);
+                ui.label(title);
+                ui.weak(profile.step_sentence());
+            });
+        }
         ui.add_space(6.0);
-        parts_ui(cx, ui, result);
-    }
-    ui.add_space(8.0);
-    changes_ui(cx, ui, state, result);
+        verdicts_ui(ui, result);
+        if !result.diff.parts.is_empty() {
+            ui.add_space(6.0);
+            parts_ui(cx, ui, result);
+        }
+        ui.add_space(8.0);
+        places_ui(cx, ui, result);
+    });
+}
+
+/// The places in the call tree whose own time changed most.
+fn places_ui(cx: &PanelContext<'_>, ui: &mut Ui, result: &TraceDiff) {
+    ui.label(text::group("Places in the call tree that changed most", cx.tokens.ui.text_strong));
+    egui::Grid::new("diff places").striped(true).spacing([18.0, 2.0]).show(ui, |ui| {
+        for title in ["Change", "A", "B", "Place, by its own time"] {
+            ui.strong(title);
+        }
+        ui.end_row();
+        for place in result.diff.places.iter().take(PLACES) {
+            ui.label(text::figure(units::signed_duration_ns(place.b_ns - place.a_ns)));
+            ui.label(text::figure(units::duration_ns(place.a_ns)));
+            ui.label(text::figure(units::duration_ns(place.b_ns)));
+            let names: Vec<String> = place.path.iter().map(|name| units::shorten(name, PLACE_CHARS)).collect();
+            let link = ui.link(names.join(" › ")).on_hover_text(place.path.join(" › "));
+            if let Some(name) = place.path.last().filter(|_| link.clicked()) {
+                cx.send(Command::SelectName(name.clone()));
+            }
+            ui.end_row();
+        }
+    });
 }
 
 /// Where nothing is chosen yet and two are open, there is little to choose.
@@ -190,20 +266,14 @@ fn changes_ui(cx: &PanelContext<'_>, ui: &mut Ui, state: &mut DiffPanelState, re
         ops: Arc::new(result.diff.ops.clone()),
         kernels: Arc::new(result.diff.kernels.clone()),
     });
-    let rows = Arc::clone(if state.kernels { &made.kernels } else { &made.ops });
+    let rows = Arc::clone(if state.shown == Shown::Kernels { &made.kernels } else { &made.ops });
     state.made = Some(made);
     let columns = columns();
     ui.horizontal_wrapped(|ui| {
-        if let Some(idx) =
-            widgets::segmented(ui, cx.tokens, "Table", &["Operations", "Kernels"], usize::from(state.kernels))
-        {
-            state.kernels = idx == 1;
-        }
         super::work_table::filter_ui(ui, &mut state.order.filter, &mut false);
         if ui.button("Copy").on_hover_text("Copy the shown rows as tab-separated text").clicked() {
             cx.send(Command::CopyText(table_text(&columns, &rows, &mut state.order)));
         }
-        ui.weak(if result.diff.per_step { "all figures a step" } else { "all figures of the whole traces" });
     });
     let selected = |row: &Change| cx.session.selection().name.as_deref() == Some(row.name.as_str());
     let swatch = |row: &Change| cx.tokens.data(&row.name);
