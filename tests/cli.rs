@@ -228,8 +228,55 @@ fn traces_of_other_tools_are_inspected_converted_and_compared() {
     assert!(text.contains("Input wait was the difference"), "{text}");
     let diff: Value = serde_json::from_str(&place.ok(&["diff", "slow", "fast", "--json"])).unwrap();
     assert_eq!(diff["diff"]["ops"][0]["name"], "aten::mm");
+    assert!(text.contains("Places in the call tree") && text.contains("DataLoader"), "{text}");
     let words = place.fails(1, &["diff", "slow", "fast", "--marker", "no such span"]);
     assert!(words.contains("no such span"), "{words}");
+}
+
+#[test]
+fn spans_of_a_trace_are_found_marked_and_cut() {
+    let place = Place::new();
+    std::fs::write(place.path().join("trace"), foreign(100)).unwrap();
+    let text = place.ok(&["inspect", "trace", "--find", "MM"]);
+    assert!(text.starts_with("8 spans found") && text.contains("aten::mm"), "{text}");
+    let found: Value = serde_json::from_str(&place.ok(&["inspect", "trace", "--find", "mm", "--json"])).unwrap();
+    assert_eq!(found["count"], 8);
+    let text = place.ok(&["inspect", "trace", "--callers", "aten::mm"]);
+    assert!(text.contains("8 spans") && text.contains("Called by") && text.contains("ProfilerStep#3"), "{text}");
+    assert!(place.fails(1, &["inspect", "trace", "--callers", "nothing"]).contains("--find"));
+    // Numbered steps are taken by the name before the number.
+    let text = place.ok(&["inspect", "trace", "--marker", "ProfilerStep"]);
+    assert!(text.contains("8 steps (spans named “ProfilerStep”)") && text.contains("Critical path of"), "{text}");
+    assert!(place.fails(1, &["inspect", "trace", "--marker", "nothing"]).contains("no span is named `nothing`"));
+    // Two spans of one thread that cross.
+    let crossed = r#"[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":20,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":10,"dur":20,"name":"b"}]"#;
+    std::fs::write(place.path().join("crossed"), crossed).unwrap();
+    assert!(place.ok(&["inspect", "crossed"]).contains("1 × overlapping spans on one track, drawn one lane lower"));
+    for (how, out, dur) in [("nest", "nested.json", 10.0), ("clip", "clipped.json", 20.0)] {
+        assert!(place.ok(&["inspect", "crossed", "--overlaps", how]).contains("cut"));
+        place.ok(&["convert", "crossed", "--out", out, "--overlaps", how]);
+        let found: Value = serde_json::from_str(&place.ok(&["inspect", out, "--find", "b", "--json"])).unwrap();
+        assert_eq!(found["longest"][0]["dur_ns"], dur * 1000.0, "{found}");
+        let again: Value = serde_json::from_str(&place.ok(&["inspect", out, "--json"])).unwrap();
+        assert_eq!(again["import_report"]["notes"], serde_json::json!([]));
+    }
+    assert!(place.fails(2, &["inspect", "crossed", "--overlaps", "drop"]).contains("keep, nest or clip"));
+    assert!(place.fails(2, &["--at", "5", "crossed"]).contains("no place in a trace"));
+}
+
+#[test]
+fn nsight_exports_are_inspected_where_they_lie() {
+    let place = Place::new();
+    let path = place.path().join("report.sqlite");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("data/nsight.sql")).unwrap();
+    drop(db);
+    let text = place.ok(&["inspect", "report.sqlite"]);
+    assert!(text.contains("aten::mm") && text.contains("GPU 0 (H100)") && text.contains("host to device"), "{text}");
+    let report: Value = serde_json::from_str(&place.ok(&["inspect", "report.sqlite", "--json"])).unwrap();
+    assert_eq!(report["import_report"]["format"], "Nsight Systems (SQLite)");
+    std::fs::write(place.path().join("other.sqlite"), b"SQLite format 3\0 and nothing else").unwrap();
+    assert!(place.fails(1, &["inspect", "other.sqlite"]).contains("nsys export"));
 }
 
 #[test]

@@ -270,8 +270,50 @@ fn two_traces_of_another_tool_are_opened_and_compared() {
     send(&mut window, Command::ShowPanel(PanelId::Diff));
     wait_for(&mut window, |session| session.trace_diff().result.is_some());
     assert!(window.query_all_by_label_contains("Input wait was the difference").count() > 0);
+    for (tab, label) in
+        [("Flame", "Flame graph"), ("Timelines", "Step of A"), ("Kernels", "Filter"), ("Summary", "Swap")]
+    {
+        window.get_by_label(&format!("Show: {tab}")).click();
+        window.run_steps(4);
+        assert!(window.query_all_by_label(label).count() > 0, "{tab} shows no `{label}`");
+    }
     window.get_by_label("Swap").click();
     window.run_steps(4);
     wait_for(&mut window, |session| session.trace_diff().result.is_some());
     assert!(app(&window).session().trace_diff().result.as_ref().unwrap().diff.verdicts[0].contains("more on average"));
+    // Other spans are taken for the steps, of the trace in view and so of the difference.
+    send(&mut window, Command::SetMarker(Some("aten::mm".to_owned())));
+    wait_for(&mut window, |session| {
+        let profile = session.active().and_then(|run| run.derived.profile.clone());
+        profile.is_some_and(|profile| profile.steps.how.contains("aten::mm")) && session.trace_diff().result.is_some()
+    });
+    send(&mut window, Command::SelectName("aten::mm".to_owned()));
+    send(&mut window, Command::ShowPanel(PanelId::Flame));
+    window.get_by_label("Callers and callees").click();
+    window.run_steps(4);
+    wait_for(&mut window, |_| true);
+    window.get_by_label("Called by");
+}
+
+#[test]
+fn overlapping_spans_are_cut_as_wished_and_shown_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crossed");
+    let crossed = r#"[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":20,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":10,"dur":20,"name":"b"}]"#;
+    std::fs::write(&path, crossed).unwrap();
+    let mut window = window(1280.0, 800.0, Theme::Dark, false);
+    send(&mut window, Command::OpenPath(path));
+    wait_for(&mut window, |session| session.active().is_some_and(|run| run.derived.profile.is_some()));
+    send(&mut window, Command::ShowPanel(PanelId::Import));
+    let ends = |window: &Window| {
+        let run = app(window).session().active().unwrap();
+        run.trace.tracks()[0].spans().map(|(_, span)| span.end_ns()).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(&window), [20_000, 30_000]);
+    for (choice, expected) in [("Nest", [20_000, 20_000]), ("Clip", [10_000, 30_000]), ("Keep", [20_000, 30_000])] {
+        window.get_by_label(&format!("Overlapping spans: {choice}")).click();
+        window.run_steps(4);
+        assert_eq!(ends(&window), expected, "{choice}");
+    }
+    window.get_by_label("Overlapping spans on one track, drawn one lane lower");
 }

@@ -179,6 +179,9 @@ pub struct InspectArgs {
     /// List the spans whose name contains this, the longest first.
     #[arg(long, value_name = "TEXT")]
     pub find: Option<String>,
+    /// Say who calls spans of this name and what they call.
+    #[arg(long, value_name = "NAME")]
+    pub callers: Option<String>,
     /// What is done with overlapping spans of one track: keep, nest (cut the later) or clip (cut the earlier).
     #[arg(long, value_name = "HOW", default_value = "keep", value_parser = parse_overlaps)]
     pub overlaps: crate::trace::Overlaps,

@@ -1,5 +1,6 @@
 //! The Flame panel: where the time of a run goes, merged over all steps or in the order of time within one step.
 
+use super::callers::CallersView;
 use super::palette::Palette;
 use super::strip::{Strip, strip_ui};
 use crate::analysis::FlameNode;
@@ -41,6 +42,8 @@ pub enum FlameMode {
     Step,
     /// The selected stretch as it went.
     Selection,
+    /// Who calls the selected name, and what it calls.
+    Callers,
 }
 
 /// State of the panel between frames.
@@ -58,6 +61,7 @@ pub struct FlameState {
     step: usize,
     steps: Option<(u64, Vec<SpanRef>)>,
     layout: LayoutCache,
+    callers: CallersView,
 }
 
 impl FlameState {
@@ -107,7 +111,7 @@ fn first_choice(trees: &[FlameNode]) -> usize {
 }
 
 /// A merged tree as the widget draws it.
-fn graph_of(root: &FlameNode) -> FlameGraph {
+pub(super) fn graph_of(root: &FlameNode) -> FlameGraph {
     let mut graph = FlameGraph::default();
     add_node(&mut graph, root, 0);
     graph
@@ -175,6 +179,7 @@ pub fn flame_view(ui: &mut Ui, input: &FlameInput<'_>, palette: &Palette, state:
                 });
             }
         },
+        FlameMode::Callers => state.callers.ui(ui, input, palette, &mut commands),
         FlameMode::Selection => match input.range_ns {
             Some(range) => {
                 let track = input.span.map(|span| span.track).or_else(|| busiest(input.trace));
@@ -210,6 +215,8 @@ fn toolbar_ui(ui: &mut Ui, input: &FlameInput<'_>, state: &mut FlameState, comma
             .on_hover_text("A single step in the order of time");
         ui.selectable_value(&mut state.mode, FlameMode::Selection, "Selection")
             .on_hover_text("The stretch that is selected in the timeline");
+        ui.selectable_value(&mut state.mode, FlameMode::Callers, "Callers and callees")
+            .on_hover_text("Who calls the selected name, and what it calls");
         ui.separator();
         if state.mode == FlameMode::Step {
             step_ui(ui, input.trace, state);

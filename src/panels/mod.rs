@@ -3,6 +3,7 @@
 pub mod active;
 pub mod background;
 mod bars;
+mod callers;
 pub mod compare;
 pub mod context;
 pub mod diff;

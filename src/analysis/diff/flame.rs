@@ -4,7 +4,7 @@ use crate::analysis::FlameNode;
 use crate::analysis::flame::{joined, merged_within};
 use crate::analysis::profile::Steps;
 use crate::model::TrackKind;
-use crate::trace::{NameId, Trace};
+use crate::trace::{NameId, Trace, Track};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -108,7 +108,9 @@ pub fn whole(trace: &Trace, steps: &Steps) -> FlameNode {
     let alias = |name: NameId| steps_of.get(&name).copied().unwrap_or(name);
     let tree = |track| merged_within(trace, track, window, alias);
     let (mut host, mut device) = (Vec::new(), Vec::new());
-    for track in trace.tracks().iter().filter(|track| track.span_count() > 0) {
+    // A track that is busy from end to end, as the profiler's own is, tells nothing of a step.
+    let frames = |track: &Track| track.spans().all(|(_, span)| span.start_ns <= window.0 && span.end_ns() >= window.1);
+    for track in trace.tracks().iter().filter(|track| !frames(track)) {
         match track.kind {
             TrackKind::Device => device.push(tree(track)),
             // They overlap freely, so that their times do not add up to anything.

@@ -10,7 +10,7 @@ use super::launches::Launches;
 use super::role::{Role, Roles};
 use super::steps::StepSpan;
 use crate::model::TrackKind;
-use crate::trace::{SpanRef, Trace, Track, TrackId};
+use crate::trace::{Lane, Span, SpanRef, Trace, Track, TrackId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -110,6 +110,7 @@ struct Walk<'a> {
     /// Work of all devices that ends within the step, by its end.
     work: Vec<(i64, SpanRef)>,
     start_ns: i64,
+    end_ns: i64,
     t_ns: i64,
     segments: Vec<Segment>,
 }
@@ -129,7 +130,7 @@ impl<'a> Walk<'a> {
                 }
                 TrackKind::Async => {}
                 _ => {
-                    let busy = covered(track, from, to);
+                    let busy = covered(track, roles, from, to);
                     if busy > 0 {
                         hosts.push((busy, track.id));
                     }
@@ -146,6 +147,7 @@ impl<'a> Walk<'a> {
             hosts,
             work,
             start_ns: from,
+            end_ns: to,
             t_ns: to,
             segments: Vec::new(),
         })
@@ -189,7 +191,8 @@ impl<'a> Walk<'a> {
     fn working(&self, track: TrackId) -> Option<(SpanRef, Role)> {
         let at = self.trace.track(track)?.innermost_at(self.t_ns - 1)?;
         let role = self.role(at);
-        (!matches!(role, Role::Step | Role::Annotation)).then_some((at, role))
+        let span = self.trace.span(at)?;
+        (!frame(role, &span, self.start_ns, self.end_ns)).then_some((at, role))
     }
 
     fn on_host(&mut self, track: TrackId) -> Place {
@@ -243,15 +246,17 @@ impl<'a> Walk<'a> {
         };
         let end = self.hosts.iter().filter_map(before).max().unwrap_or(self.start_ns);
         let around = self.trace.track(track).and_then(|track| track.innermost_at(self.t_ns - 1));
+        // An annotation within the step at least says what was going on.
+        let around = around.filter(|at| self.trace.span(*at).is_some_and(|span| span.start_ns > self.start_ns));
         let role = around.map_or(Role::Other, |at| self.role(at));
-        let role = if role == Role::Step { Role::Other } else { role };
+        let role = if matches!(role, Role::Step | Role::Annotation) { Role::Other } else { role };
         let label = if around.is_none() { NOTHING } else { "" };
         self.back_to(end.min(self.t_ns - 1), around, role, label);
         Place::Host(track)
     }
 
     /// End of the last piece of work of a lane that ended before now.
-    fn last_end(&self, track: &Track, lane: &crate::trace::Lane) -> Option<i64> {
+    fn last_end(&self, track: &Track, lane: &Lane) -> Option<i64> {
         let mut idx = lane.first_starting_at(self.t_ns);
         // Annotations are few and far between: the one before is work nearly always.
         while let Some(before) = idx.checked_sub(1) {
@@ -259,7 +264,7 @@ impl<'a> Walk<'a> {
             if span.end_ns() <= self.start_ns {
                 return None;
             }
-            let frame = matches!(self.roles.role(track, &span), Role::Step | Role::Annotation);
+            let frame = frame(self.roles.role(track, &span), &span, self.start_ns, self.end_ns);
             if !frame && span.end_ns() < self.t_ns {
                 return Some(span.end_ns());
             }
@@ -312,12 +317,21 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Time of a stretch in which the outermost spans of a track run.
-fn covered(track: &Track, from: i64, to: i64) -> i64 {
-    let Some(lane) = track.lane(0) else { return 0 };
-    lane.iter_range(lane.range(from, to))
-        .map(|span| span.end_ns().min(to).saturating_sub(span.start_ns.max(from)).max(0))
-        .fold(0, i64::saturating_add)
+/// Whether a span only lies around the work: a step, an annotation, or something that runs from before the step to after
+/// it, such as the profiler's own span.
+fn frame(role: Role, span: &Span, from: i64, to: i64) -> bool {
+    matches!(role, Role::Step | Role::Annotation) || (span.start_ns <= from && span.end_ns() >= to)
+}
+
+/// Time of a stretch in which a track works, by its lane that shows most of it.
+fn covered(track: &Track, roles: &Roles, from: i64, to: i64) -> i64 {
+    let of = |lane: &Lane| {
+        lane.iter_range(lane.range(from, to))
+            .filter(|span| !frame(roles.role(track, span), span, from, to))
+            .map(|span| span.end_ns().min(to).saturating_sub(span.start_ns.max(from)).max(0))
+            .fold(0, i64::saturating_add)
+    };
+    track.lanes().iter().map(of).max().unwrap_or(0)
 }
 
 fn sum_up(trace: &Trace, step: &StepSpan, segments: Vec<Segment>) -> CriticalPath {
@@ -393,6 +407,20 @@ mod tests {
         assert_eq!(path.names[0].name, "relu");
         // The first kernel was launched at 2..18 and began at 50.
         assert!(path.names.iter().any(|name| name.name == LATENCY && name.total_ns == 32), "{:?}", path.names);
+    }
+
+    #[test]
+    fn frames_around_the_step_are_no_work() {
+        let mut plant = Plant::new();
+        let other = plant.trace.add_track(7, None, "profiler", "python", TrackKind::Thread);
+        plant.span(other, (-100, 2000), "Trace", "PyTorch Profiler (0)");
+        let host = plant.host;
+        plant.span(host, (-50, 1500), "python_function", "main");
+        plant.op("aten::mm", (0, 600), "gemm", (610, 700));
+        plant.trace.settle();
+        let path = path(&plant.trace, 0, 1000);
+        assert_eq!((share(&path, Role::Op), share(&path, Role::Runtime)), (4, 596), "{:?}", path.parts);
+        assert_eq!(share(&path, Role::Other), 400, "nothing is recorded after the operation: {:?}", path.names);
     }
 
     #[test]

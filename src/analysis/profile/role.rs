@@ -143,7 +143,7 @@ fn of_name(name: &str) -> Option<Role> {
         return Some(Role::Communication);
     }
     // JAX's frames are called `$api.py:3154 block_until_ready`.
-    if has("Synchronize") || has("block_until_ready") {
+    if has("Synchronize") || has("block_until_ready") || has("try_to_block") {
         return Some(Role::Sync);
     }
     if name.starts_with("Memcpy") || name.starts_with("MemcpyD2H") || name.starts_with("MemcpyH2D") {

@@ -4,6 +4,7 @@ mod advice;
 mod charts;
 mod environment;
 mod profile;
+mod work;
 
 use super::PanelContext;
 use super::figures::figure;
@@ -61,6 +62,9 @@ pub fn overview_ui(cx: &PanelContext<'_>, state: &mut OverviewState, ui: &mut Ui
             card_ui(cx, &mut columns[0], "Step time", |ui| state.curves.step_time_ui(cx, ui));
             card_ui(cx, &mut columns[last], "Loss", |ui| state.curves.loss_ui(cx, ui));
             card_ui(cx, &mut columns[0], "What to try", |ui| advice::advice_ui(cx, ui, run));
+            if let Some(path) = run.derived.profile.as_deref().and_then(|profile| profile.critical.as_ref()) {
+                card_ui(cx, &mut columns[last], "Critical path of a step", |ui| work::critical_ui(cx, ui, path));
+            }
             let (title, panel, rows) = longest_of(run);
             card_ui(cx, &mut columns[last], title, |ui| longest_ui(cx, ui, run, panel, rows));
             card_ui(cx, &mut columns[0], "Environment", |ui| environment::environment_ui(cx, ui, run));

@@ -2,7 +2,7 @@
 //! the file says of itself.
 
 use super::super::PanelContext;
-use super::{CARD_MIN, TWO_COLUMNS, card_ui, longest_of, longest_ui};
+use super::{CARD_MIN, TWO_COLUMNS, card_ui, longest_of, longest_ui, work};
 use crate::analysis::profile::{DeviceTime, Part, Profile};
 use crate::model::units;
 use crate::panels::bars::{Bar, Part as BarPart, bars_ui};
@@ -36,6 +36,15 @@ pub fn profile_ui(cx: &PanelContext<'_>, ui: &mut Ui, run: &OpenRun, profile: &P
         for device in &profile.devices {
             let title = format!("Idle time of {}", device.device);
             card_ui(cx, &mut columns[0], &title, |ui| idle_ui(cx, ui, device));
+        }
+        if let Some(path) = &profile.critical {
+            card_ui(cx, &mut columns[last], "Critical path of a step", |ui| work::critical_ui(cx, ui, path));
+        }
+        if !profile.copies.is_empty() {
+            card_ui(cx, &mut columns[0], "Copies of memory", |ui| work::copies_ui(cx, ui, &profile.copies));
+        }
+        if !profile.memory.is_empty() {
+            card_ui(cx, &mut columns[0], "Memory", |ui| work::memory_ui(cx, ui, run, &profile.memory));
         }
         let (title, panel, rows) = longest_of(run);
         card_ui(cx, &mut columns[last], title, |ui| longest_ui(cx, ui, run, panel, rows));

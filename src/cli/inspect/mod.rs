@@ -1,19 +1,19 @@
 //! `burnscope inspect`: where the time of a run or a trace goes.
 
+mod profile;
+mod spans;
+
 use super::args::InspectArgs;
 use super::{failed, print, print_json, train};
-use crate::analysis::profile::{DeviceTime, Profile};
-use crate::analysis::{FlameNode, OpRow, matches};
+use crate::analysis::{FlameNode, OpRow};
 use crate::model::units;
 use crate::report::table::{Align, Table};
 use crate::session::state::OpenRun;
 use crate::session::{derived, library, open, traces};
-use crate::trace::search::NameSet;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Longest name in a table, in characters.
-const NAME_CHARS: usize = 48;
+pub(super) const NAME_CHARS: usize = 48;
 
 /// Runs the command.
 pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
@@ -21,7 +21,10 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     let mut run = open::load(&path).map_err(failed)?;
     run.set_overlaps(args.overlaps);
     if let Some(text) = &args.find {
-        return find(args, &run, text);
+        return spans::find(args, &run, text);
+    }
+    if let Some(name) = &args.callers {
+        return spans::callers(args, &run, name);
     }
     traces::check_marker(&run.trace, args.marker.as_deref()).map_err(failed)?;
     let figures = derived::compute(&run.manifest, &run.steps, &run.trace, args.marker.as_deref());
@@ -48,14 +51,18 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
             "facts": run.trace.facts(),
         }));
     }
+    let origin = run.trace.bounds().map_or(0, |(start, _)| start);
     let mut text = head(&run);
     if !run.steps.is_empty() {
         text.push_str(&train::summary_text(&run.manifest));
     }
     if let Some(profile) = figures.profile.as_deref().filter(|_| run.steps.is_empty()) {
-        text.push_str(&profile_text(profile));
+        text.push_str(&profile::text(profile, origin));
     } else if let Some(device) = figures.profile.as_deref().and_then(|profile| profile.devices.first()) {
-        text.push_str(&format!("\nIdle time of the device in sampled and other steps, by cause\n{}", causes(device)));
+        text.push_str(&format!(
+            "\nIdle time of the device in sampled and other steps, by cause\n{}",
+            profile::causes(device)
+        ));
     }
     text.push_str(&format!("\nOperations\n{}", rows(ops, args.top)));
     if kernels.is_empty() {
@@ -72,75 +79,6 @@ pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     }
     print(&text);
     Ok(())
-}
-
-/// Every span whose name contains a text.
-fn find(args: &InspectArgs, run: &OpenRun, text: &str) -> anyhow::Result<()> {
-    let names = NameSet::containing(&run.trace, text);
-    let found = matches::find(&run.trace, &names, &AtomicBool::new(false)).unwrap_or_default();
-    if args.json {
-        return print_json(&found);
-    }
-    let mut table = Table::new(&[
-        ("Name", Align::Left),
-        ("Track", Align::Left),
-        ("Start", Align::Right),
-        ("Duration", Align::Right),
-    ]);
-    for row in found.longest.iter().take(args.top) {
-        table.row(vec![
-            units::shorten(&row.name, NAME_CHARS),
-            units::shorten(&row.track, NAME_CHARS),
-            units::clock_text(row.start_ns as f64),
-            units::duration_ns(row.dur_ns as f64),
-        ]);
-    }
-    let total = units::duration_ns(found.total_ns as f64);
-    print(&format!("{} found, {total} in all; the longest first\n{table}", units::counted(found.count, "span")));
-    Ok(())
-}
-
-/// Steps, parts of a step, devices and what stands out.
-fn profile_text(profile: &Profile) -> String {
-    let mut text = format!("Steps: {}\n", profile.step_sentence());
-    for verdict in &profile.verdicts {
-        text.push_str(&format!("{verdict}.\n"));
-    }
-    if !profile.parts.is_empty() {
-        let mut table = Table::new(&[("Part of a step", Align::Left), ("Mean", Align::Right), ("Share", Align::Right)]);
-        for part in profile.parts.iter().filter(|part| part.mean_ns > 0.0) {
-            table.row(vec![part.label.to_owned(), units::duration_ns(part.mean_ns), units::percent(part.share)]);
-        }
-        text.push_str(&format!("\n{table}"));
-    }
-    for device in &profile.devices {
-        text.push_str(&format!(
-            "\n{}: busy {} of {}\n{}",
-            device.device,
-            units::percent(device.busy_share()),
-            units::duration_ns(device.window_ns as f64),
-            causes(device)
-        ));
-    }
-    text
-}
-
-fn causes(device: &DeviceTime) -> String {
-    let mut table = Table::new(&[
-        ("Idle because", Align::Left),
-        ("Gaps", Align::Right),
-        ("Time", Align::Right),
-        ("Share of the window", Align::Right),
-    ]);
-    for cause in &device.causes {
-        table.row(vec![
-            cause.label.to_owned(),
-            units::count(cause.count),
-            units::duration_ns(cause.total_ns as f64),
-            units::percent(cause.total_ns as f64 / device.window_ns.max(1) as f64),
-        ]);
-    }
-    table.to_string()
 }
 
 fn head(run: &OpenRun) -> String {
