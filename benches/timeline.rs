@@ -1,13 +1,16 @@
-//! Layout of a full-width timeline over ten million spans, at every zoom: what a frame costs before it is painted.
+//! A full-width timeline over ten million spans, at every zoom: its layout, the whole frame with its paint list, and
+//! spans that are appended while it is drawn.
 //!
-//! Budget: 8 ms at any zoom. Beside the criterion figures of a few zooms it prints the slowest of a sweep.
+//! Budget: 8 ms at any zoom for layout and paint list. Beside the criterion figures of a few zooms it prints the slowest
+//! of a sweep.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use burnscope::model::TrackKind;
 use burnscope::timeline::layout::{PADDING, layout};
-use burnscope::timeline::{Bounds, TrackTree, ViewRange};
-use burnscope::trace::{ArgsId, NameId, Trace};
+use burnscope::timeline::paint::{CanvasColors, SpanLook};
+use burnscope::timeline::{Bounds, CanvasInput, TimelineCanvas, TrackTree, ViewRange};
+use burnscope::trace::{ArgsId, NameId, Span, Trace};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -61,6 +64,108 @@ fn planted() -> Trace {
     trace
 }
 
+/// The canvas in a window of its own, as the app draws it.
+struct Window {
+    ctx: egui::Context,
+    canvas: TimelineCanvas,
+    frames: u32,
+}
+
+impl Window {
+    fn new() -> Self {
+        Self { ctx: egui::Context::default(), canvas: TimelineCanvas::default(), frames: 0 }
+    }
+
+    /// One frame: input, layout, paint list. Returns the number of shapes.
+    fn frame(&mut self, trace: &Trace, tree: &TrackTree) -> usize {
+        self.frames += 1;
+        let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(WIDTH_PX as f32, 1080.0));
+        let time = Some(f64::from(self.frames) * 0.016);
+        let input = egui::RawInput { screen_rect: Some(screen), time, ..egui::RawInput::default() };
+        let gray = |level| egui::Color32::from_gray(level);
+        let colors = CanvasColors {
+            background: gray(20),
+            stripe: gray(24),
+            grid: gray(50),
+            text: gray(220),
+            weak_text: gray(140),
+            selection: egui::Color32::GOLD,
+            hit: egui::Color32::YELLOW,
+            counter: egui::Color32::BLUE,
+            mark: egui::Color32::RED,
+        };
+        let color = |span: &Span| egui::Color32::from_rgb(span.name.0 as u8, 120, 200);
+        let canvas = &mut self.canvas;
+        let output = self.ctx.run_ui(input, |ui| {
+            let input = CanvasInput {
+                trace,
+                tree,
+                live: false,
+                selected: None,
+                range_ns: None,
+                marks: &[],
+                hits: &[],
+                look: SpanLook { color: &color, hit: None },
+                colors,
+            };
+            canvas.ui(ui, &input);
+        });
+        output.shapes.len()
+    }
+}
+
+/// Every zoom at several places, each in a frame of its own: nothing of the frame before can be used again.
+fn sweep_frames(trace: &Trace, tree: &TrackTree, bounds: Bounds) {
+    let mut window = Window::new();
+    window.frame(trace, tree);
+    let mut times = Vec::new();
+    let mut view = ViewRange::fit(bounds, WIDTH_PX);
+    while view.ns_per_px > 1.0 {
+        for place in [0.1, 0.37, 0.5, 0.83] {
+            let middle = bounds.end_ns * place;
+            let half = view.ns_per_px * WIDTH_PX / 2.0;
+            let best = (0..5).map(|i| {
+                // Shifted each time, beyond what the layout before had as padding.
+                let shift = half * 4.0 * f64::from(i);
+                window.canvas.show(middle - half + shift, middle + half + shift);
+                let began = Instant::now();
+                black_box(window.frame(trace, tree));
+                began.elapsed()
+            });
+            times.push(best.min().unwrap());
+        }
+        view.ns_per_px /= 1.5;
+    }
+    times.sort();
+    let p99 = times[times.len() * 99 / 100];
+    println!("{} frames, layout and paint list: p99 {p99:?}, slowest {:?}", times.len(), times[times.len() - 1]);
+}
+
+/// Spans appended to a trace in batches, with a frame drawn of a snapshot after each.
+fn append_while_drawn() {
+    const BATCH: i64 = 40_000;
+    const BATCHES: i64 = 100;
+    let mut trace = Trace::default();
+    let tracks = [TrackKind::Training, TrackKind::Ops, TrackKind::Device];
+    let tracks: Vec<_> = (1..).zip(tracks).map(|(uuid, kind)| trace.add_track(uuid, None, "t", "", kind)).collect();
+    let names: Vec<NameId> = (0..200).map(|i| trace.intern(&format!("name {i}"))).collect();
+    let mut window = Window::new();
+    let began = Instant::now();
+    for batch in 0..BATCHES {
+        for i in batch * BATCH..(batch + 1) * BATCH {
+            let at = i as usize;
+            trace.complete(tracks[at % 3], i * 700, 500 + i % 900, names[at % 200], NameId::EMPTY, ArgsId::NONE);
+        }
+        trace.settle();
+        let snapshot = trace.clone();
+        let tree = TrackTree::of(&snapshot, &BTreeSet::new());
+        black_box(window.frame(&snapshot, &tree));
+    }
+    let took = began.elapsed();
+    let spans = (BATCH * BATCHES) as f64;
+    println!("appended while drawn: {:.1} million spans/s, {BATCHES} frames", spans / took.as_secs_f64() / 1e6);
+}
+
 /// One frame's layout, with the padding that the cache asks for.
 fn frame(trace: &Trace, tree: &TrackTree, view: &ViewRange) -> usize {
     let (start, end) = (view.start_ns, view.end_ns(WIDTH_PX));
@@ -101,6 +206,9 @@ fn timeline(criterion: &mut Criterion) {
     times.sort();
     let p99 = times[times.len() * 99 / 100];
     println!("{} views: p99 {p99:?}, slowest {:?} at {:.0} ns/px", times.len(), slowest.0, slowest.1);
+
+    sweep_frames(&trace, &tree, bounds);
+    append_while_drawn();
 
     let mut group = criterion.benchmark_group("layout of 10 million spans");
     group.sample_size(20).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));

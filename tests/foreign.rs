@@ -49,10 +49,9 @@ fn dump(trace: &Trace) -> Vec<String> {
     let line = |span: &Span, what: &str| {
         let args: Vec<String> = trace
             .args(span.args)
-            .iter()
-            .map(|(key, value)| match *value {
-                ArgValue::Float(value) => format!("{}={value:?}", trace.name(*key)),
-                value => format!("{}={}", trace.name(*key), trace.value_text(value)),
+            .map(|(key, value)| match value {
+                ArgValue::Float(value) => format!("{}={value:?}", trace.name(key)),
+                value => format!("{}={}", trace.name(key), trace.value_text(value)),
             })
             .collect();
         let (name, category) = (trace.name(span.name), trace.name(span.category));
@@ -105,6 +104,7 @@ fn check(path: &Path) {
     let packets = perfetto::to_bytes(&trace);
     let again = reopen(&packets);
     assert!(dump(&again) == said, "{} through Perfetto: {}", path.display(), first_difference(&said, &dump(&again)));
+    assert_eq!(again.facts(), trace.facts(), "{}: facts through Perfetto", path.display());
     let once = perfetto::to_bytes(&again);
     assert!(once == perfetto::to_bytes(&reopen(&once)), "{}: a second export to Perfetto differs", path.display());
 }

@@ -7,8 +7,7 @@ use super::profile::{Role, Roles};
 use crate::model::track::{arg, category};
 use crate::model::{Known, Phase, Source, TrackKind};
 use crate::stats::summary;
-use crate::trace::NameId;
-use crate::trace::{Span, Trace, Track};
+use crate::trace::{ArgValue, NameId, Span, Trace, Track};
 use rustc_hash::FxHashMap;
 
 /// What belongs together in one row.
@@ -206,15 +205,23 @@ fn add(
     span: &Span,
     self_ns: i64,
 ) {
-    let args = trace.args(span.args);
-    let get = |wanted: Option<NameId>| args.iter().find(|(name, _)| Some(*name) == wanted).map(|(_, value)| *value);
+    let wanted = [keys.shapes, keys.dtype, keys.phase, keys.layer, keys.source, keys.flops, keys.bytes];
+    let mut found: [Option<ArgValue>; 7] = [None; 7];
+    // One pass: arguments are decoded as they are looked at.
+    for (name, value) in trace.args(span.args) {
+        if let Some(at) = wanted.iter().position(|key| *key == Some(name)) {
+            found[at] = found[at].or(Some(value));
+        }
+    }
+    let get =
+        |key: Option<NameId>| wanted.iter().position(|known| *known == key && key.is_some()).and_then(|at| found[at]);
     let text = |wanted: Option<NameId>| match get(wanted) {
-        Some(crate::trace::ArgValue::Text(id)) => Some(id),
+        Some(ArgValue::Text(id)) => Some(id),
         _ => None,
     };
     let number = |wanted: Option<NameId>| match get(wanted) {
-        Some(crate::trace::ArgValue::Int(n)) => Some(n as f64),
-        Some(crate::trace::ArgValue::Float(x)) => Some(x),
+        Some(ArgValue::Int(n)) => Some(n as f64),
+        Some(ArgValue::Float(x)) => Some(x),
         _ => None,
     };
     let shapes = text(keys.shapes);

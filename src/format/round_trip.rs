@@ -75,15 +75,14 @@ fn records_of(trace: &Trace) -> Vec<Record> {
         name: trace.name(span.name).to_owned(),
         args: trace
             .args(span.args)
-            .iter()
             .map(|(key, value)| {
-                let value = match *value {
+                let value = match value {
                     ArgValue::Int(value) => Value::Int(value),
                     ArgValue::Float(value) => Value::Float(value),
                     ArgValue::Bool(value) => Value::Bool(value),
                     ArgValue::Text(text) => Value::Text(trace.name(text).to_owned()),
                 };
-                (trace.name(*key).to_owned(), value)
+                (trace.name(key).to_owned(), value)
             })
             .collect(),
     };

@@ -290,6 +290,13 @@ impl Lane {
         }
     }
 
+    pub(super) fn set_args(&mut self, idx: usize, args: ArgsId) {
+        let Some(held) = self.blocks.get_mut(idx / BLOCK_SPANS) else { return };
+        if let Some(known) = Arc::make_mut(&mut held.block).args.get_mut(idx % BLOCK_SPANS) {
+            *known = args;
+        }
+    }
+
     /// Cuts the lane off at an index and appends what was cut off to `out`.
     pub(super) fn cut(&mut self, idx: usize, out: &mut Vec<Span>) {
         if idx >= self.len {

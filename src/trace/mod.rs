@@ -14,7 +14,7 @@ pub mod search;
 mod store;
 mod track;
 
-pub use args::{ArgValue, ArgsId};
+pub use args::{ArgValue, Args, ArgsId};
 pub use counter::{Counter, CounterId};
 pub use flow::{Arrow, FlowEnd, Flows, Link};
 pub use lane::{BLOCK_SPANS, Lane, OPEN, Span};

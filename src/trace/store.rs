@@ -1,6 +1,6 @@
 //! The trace as a whole: tracks, counters and the interned tables. Built by the readers, read by everyone.
 
-use super::args::{ArgTable, ArgValue, ArgsId};
+use super::args::{ArgTable, ArgValue, Args, ArgsId};
 use super::counter::{Counter, CounterId};
 use super::flow::{Arrow, FlowEnd, Flows};
 use super::lane::Span;
@@ -78,13 +78,13 @@ impl Trace {
     }
 
     /// A set of arguments, as keys and values.
-    pub fn args(&self, id: ArgsId) -> &[(NameId, ArgValue)] {
+    pub fn args(&self, id: ArgsId) -> Args<'_> {
         self.args.get(id)
     }
 
     /// The value of an argument.
     pub fn arg(&self, span: &Span, key: &str) -> Option<ArgValue> {
-        self.args(span.args).iter().find(|(name, _)| self.name(*name) == key).map(|(_, value)| *value)
+        self.args(span.args).find(|(name, _)| self.name(*name) == key).map(|(_, value)| value)
     }
 
     /// The value of a text argument.
@@ -330,6 +330,21 @@ impl Trace {
             if counter.waits() {
                 Arc::make_mut(counter).settle();
             }
+        }
+    }
+
+    /// Adds arguments to the span that began last and has not ended; those that it has already stay as they are.
+    pub fn add_open_args(&mut self, track: TrackId, more: &[(NameId, ArgValue)]) {
+        let Some(known) = self.track(track).and_then(Track::open_args) else { return };
+        let mut set = self.args(known).collect::<Vec<_>>();
+        for entry in more {
+            if !set.iter().any(|(key, _)| *key == entry.0) {
+                set.push(*entry);
+            }
+        }
+        let args = self.args.intern(&set);
+        if let Some(track) = self.track_mut(track) {
+            track.set_open_args(args);
         }
     }
 

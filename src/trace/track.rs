@@ -265,6 +265,22 @@ impl Track {
         Some(span)
     }
 
+    /// Arguments of the span that began last and has not ended.
+    pub(super) fn open_args(&self) -> Option<ArgsId> {
+        self.open.last().map(|open| open.span.args)
+    }
+
+    /// Gives the span that began last and has not ended other arguments.
+    pub(super) fn set_open_args(&mut self, args: ArgsId) {
+        let Some(open) = self.open.last_mut() else { return };
+        open.span.args = args;
+        if let Some((depth, idx)) = open.placed
+            && let Some(lane) = self.lanes.get_mut(depth)
+        {
+            lane.set_args(idx, args);
+        }
+    }
+
     /// Whether spans were placed under this one, while it had no end, that do not belong there now that it has: they
     /// start after its end, or start with it and last longer.
     fn end_disturbs(&self, depth: usize, span: &Span) -> bool {

@@ -103,8 +103,8 @@ impl Work {
 }
 
 fn shapes(trace: &Trace, keys: &[NameId], span: &Span) -> Option<NameId> {
-    trace.args(span.args).iter().find(|(key, _)| keys.contains(key)).and_then(|(_, value)| match value {
-        ArgValue::Text(text) => Some(*text),
+    trace.args(span.args).find(|(key, _)| keys.contains(key)).and_then(|(_, value)| match value {
+        ArgValue::Text(text) => Some(text),
         _ => None,
     })
 }

@@ -82,8 +82,8 @@ impl<'a> Memory<'a> {
         }
         let (mut bytes, mut allocated, mut reserved, mut kind, mut device) = (None, None, None, 0, -1);
         for (key, value) in trace.args(label.args) {
-            let ArgValue::Int(value) = *value else { continue };
-            match trace.name(*key) {
+            let ArgValue::Int(value) = value else { continue };
+            match trace.name(key) {
                 "Bytes" => bytes = Some(value as f64),
                 "Total Allocated" => allocated = Some(value as f64),
                 "Total Reserved" => reserved = Some(value as f64),

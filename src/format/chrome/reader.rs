@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
     fn counter(&mut self, event: &Event<'a>, offset: u64) {
         let Some(t_ns) = self.time(event, offset) else { return };
         let args = self.arguments(event.args, offset);
-        let series: Vec<(NameId, ArgValue)> = self.trace.args(args).to_vec();
+        let series: Vec<(NameId, ArgValue)> = self.trace.args(args).collect();
         if series.is_empty() {
             self.report.note("counter events without a value, left out", Some(offset));
         }

@@ -236,13 +236,13 @@ impl<W: Write> Writer<'_, W> {
         }
         if span.args != ArgsId::NONE {
             out.extend_from_slice(b",\"args\":{");
-            for (i, (key, value)) in self.trace.args(span.args).iter().enumerate() {
+            for (i, (key, value)) in self.trace.args(span.args).enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }
-                put_text(out, self.trace.name(*key));
+                put_text(out, self.trace.name(key));
                 out.push(b':');
-                match *value {
+                match value {
                     ArgValue::Int(value) => out.extend_from_slice(value.to_string().as_bytes()),
                     ArgValue::Float(value) => put_float(out, value),
                     ArgValue::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),

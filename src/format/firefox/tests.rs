@@ -121,8 +121,7 @@ fn markers_are_moments_and_spans() {
     let moment = trace.tracks()[0].instants().get(0).unwrap();
     let args: Vec<String> = trace
         .args(moment.args)
-        .iter()
-        .map(|(key, value)| format!("{}={}", trace.name(*key), trace.value_text(*value)))
+        .map(|(key, value)| format!("{}={}", trace.name(key), trace.value_text(value)))
         .collect();
     assert_eq!(args[..3], ["type=Text", "text=hello", "n=6"]);
     assert_eq!((args[4].as_str(), args.len(), trace.name(moment.category)), ("f=1.5", 5, "Other"));

@@ -26,6 +26,7 @@ pub fn write<W: Write>(trace: &Trace, out: W) -> io::Result<W> {
         processes: FxHashMap::default(),
         flows: flows(trace),
     };
+    converter.writer.facts(trace.facts())?;
     for track in trace.tracks() {
         converter.track(track)?;
     }
@@ -128,15 +129,15 @@ impl<W: Write> Converter<'_, W> {
 }
 
 fn args<'a>(trace: &'a Trace, span: &Span) -> Vec<(&'a str, Arg<'a>)> {
-    let set = trace.args(span.args).iter();
+    let set = trace.args(span.args);
     set.map(|(key, value)| {
-        let value = match *value {
+        let value = match value {
             ArgValue::Int(value) => Arg::Int(value),
             ArgValue::Float(value) => Arg::Float(value),
             ArgValue::Bool(value) => Arg::Bool(value),
             ArgValue::Text(text) => Arg::Text(trace.name(text)),
         };
-        (trace.name(*key), value)
+        (trace.name(key), value)
     })
     .collect()
 }

@@ -3,8 +3,13 @@
 //!
 //! Field numbers are from Perfetto's `protos/perfetto/trace/*.proto`.
 
+mod clocks;
 mod convert;
+mod legacy;
 mod reader;
+mod sequence;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use convert::{to_bytes, write};
@@ -17,11 +22,14 @@ mod field {
         pub const PACKET: u32 = 1;
     }
     pub mod packet {
+        pub const CHROME_EVENTS: u32 = 5;
+        pub const CLOCK_SNAPSHOT: u32 = 6;
         pub const TIMESTAMP: u32 = 8;
         pub const SEQUENCE_ID: u32 = 10;
         pub const TRACK_EVENT: u32 = 11;
         pub const INTERNED_DATA: u32 = 12;
         pub const SEQUENCE_FLAGS: u32 = 13;
+        pub const THREAD_DESCRIPTOR: u32 = 44;
         pub const CLOCK_ID: u32 = 58;
         pub const DEFAULTS: u32 = 59;
         pub const TRACK_DESCRIPTOR: u32 = 60;
@@ -32,9 +40,13 @@ mod field {
     }
     pub mod defaults {
         pub const TRACK_EVENT: u32 = 11;
+        pub const CLOCK_ID: u32 = 58;
         pub const TRACK_UUID: u32 = 11;
     }
     pub mod event {
+        pub const TIME_DELTA_US: u32 = 1;
+        pub const LEGACY: u32 = 6;
+        pub const TIME_ABSOLUTE_US: u32 = 16;
         pub const CATEGORY_IID: u32 = 3;
         pub const ANNOTATION: u32 = 4;
         pub const TYPE: u32 = 9;
@@ -90,7 +102,38 @@ mod field {
         pub const NAME: u32 = 6;
     }
     pub mod thread {
+        pub const TID: u32 = 2;
         pub const NAME: u32 = 5;
+        pub const REFERENCE_TIME_US: u32 = 6;
+    }
+    pub mod clock_snapshot {
+        pub const CLOCK: u32 = 1;
+        pub const PRIMARY: u32 = 2;
+    }
+    pub mod clock {
+        pub const ID: u32 = 1;
+        pub const TIMESTAMP: u32 = 2;
+        pub const INCREMENTAL: u32 = 3;
+        pub const UNIT_NS: u32 = 4;
+    }
+    pub mod chrome_events {
+        pub const METADATA: u32 = 2;
+        /// Within each entry.
+        pub const NAME: u32 = 1;
+        pub const STRING: u32 = 2;
+    }
+    pub mod legacy {
+        pub const NAME_IID: u32 = 1;
+        pub const PHASE: u32 = 2;
+        pub const DURATION_US: u32 = 3;
+        pub const UNSCOPED_ID: u32 = 6;
+        pub const ID_SCOPE: u32 = 7;
+        pub const BIND_ID: u32 = 8;
+        pub const LOCAL_ID: u32 = 10;
+        pub const GLOBAL_ID: u32 = 11;
+        pub const FLOW_DIRECTION: u32 = 13;
+        pub const PID_OVERRIDE: u32 = 18;
+        pub const TID_OVERRIDE: u32 = 19;
     }
     pub mod counter {
         pub const UNIT: u32 = 3;

@@ -2,7 +2,10 @@
 
 use super::super::wire::{Fields, Next, Value};
 use super::super::{FormatError, ImportReport};
+use super::clocks::Clocks;
 use super::field;
+use super::legacy::{Asyncs, Legacy};
+use super::sequence::Sequence;
 use crate::format::device_work;
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, ArgsId, CounterId, FlowEnd, NameId, Trace, TrackId};
@@ -22,26 +25,19 @@ pub struct PerfettoReader {
 
 /// What all packets share, whoever wrote them.
 #[derive(Debug)]
-struct Packets {
+pub(super) struct Packets {
     /// Place of the packet that is read, in bytes from the beginning.
     offset: u64,
     /// Process names by track.
     processes: FxHashMap<u64, String>,
     counters: FxHashMap<u64, CounterState>,
-    args: Vec<(NameId, ArgValue)>,
+    /// Arguments of the event that is read.
+    pub args: Vec<(NameId, ArgValue)>,
+    clocks: Clocks,
+    pub asyncs: Asyncs,
     /// The last point of each flow, and whether it was an end.
     flows: FxHashMap<u64, (FlowEnd, bool)>,
-    report: ImportReport,
-}
-
-/// What packets of one writer may refer to.
-#[derive(Debug, Default)]
-struct Sequence {
-    names: FxHashMap<u64, NameId>,
-    categories: FxHashMap<u64, NameId>,
-    keys: FxHashMap<u64, NameId>,
-    texts: FxHashMap<u64, NameId>,
-    default_track: u64,
+    pub report: ImportReport,
 }
 
 #[derive(Debug)]
@@ -54,15 +50,18 @@ struct CounterState {
 
 /// One track event, taken apart.
 #[derive(Debug, Default)]
-struct Event<'a> {
+pub(super) struct Event<'a> {
     kind: u64,
-    track: Option<u64>,
+    pub track: Option<u64>,
     name_iid: u64,
     name: Option<&'a [u8]>,
     category_iid: u64,
     category: Option<&'a [u8]>,
     value: Option<f64>,
-    args: ArgsId,
+    pub args: ArgsId,
+    legacy: Option<&'a [u8]>,
+    pub delta_us: Option<i64>,
+    pub absolute_us: Option<i64>,
     /// Numbers of flows, and whether they end here.
     flows: Vec<(u64, bool)>,
 }
@@ -84,6 +83,8 @@ impl PerfettoReader {
                 processes: FxHashMap::default(),
                 counters: FxHashMap::default(),
                 args: Vec::new(),
+                clocks: Clocks::default(),
+                asyncs: Asyncs::default(),
                 flows: FxHashMap::default(),
                 report: ImportReport::new("Perfetto"),
             },
@@ -112,7 +113,9 @@ impl PerfettoReader {
 
     /// What was read so far. Bytes of a packet that has not arrived whole count as torn.
     pub fn report(&self) -> ImportReport {
-        ImportReport { torn_tail_bytes: self.rest.len() as u64, ..self.packets.report.clone() }
+        let mut report = self.packets.report.clone();
+        report.note_many("asynchronous spans without an end, left out", self.packets.asyncs.len(), None);
+        ImportReport { torn_tail_bytes: self.rest.len() as u64, ..report }
     }
 
     /// Reads whole packets; returns the number of bytes they take.
@@ -140,25 +143,29 @@ impl PerfettoReader {
 }
 
 impl Packets {
-    fn note(&mut self, what: &str) {
+    pub(super) fn note(&mut self, what: &str) {
         self.report.note(what, Some(self.offset));
     }
 
     fn packet(&mut self, packet: &[u8], sequences: &mut FxHashMap<u32, Sequence>, trace: &mut Trace) {
         use field::packet as p;
-        let (mut t_ns, mut sequence_id, mut flags) = (0i64, 0u32, 0u64);
+        let (mut time, mut clock, mut sequence_id, mut flags) = (None, 0, 0u32, 0u64);
+        let (mut snapshot, mut thread) = (None, None);
         let (mut interned, mut event, mut descriptor, mut defaults) = (None, None, None, None);
         let mut fields = Fields::new(packet);
         for (number, value) in fields.by_ref() {
             match number {
-                p::TIMESTAMP => t_ns = value.uint() as i64,
+                p::TIMESTAMP => time = Some(value.uint() as i64),
                 p::SEQUENCE_ID => sequence_id = value.uint() as u32,
                 p::SEQUENCE_FLAGS => flags = value.uint(),
                 p::INTERNED_DATA => interned = Some(value.bytes()),
                 p::TRACK_EVENT => event = Some(value.bytes()),
                 p::TRACK_DESCRIPTOR => descriptor = Some(value.bytes()),
                 p::DEFAULTS => defaults = Some(value.bytes()),
-                p::CLOCK_ID => self.note("times on another clock, taken as they stand"),
+                p::CLOCK_ID => clock = value.uint(),
+                p::CLOCK_SNAPSHOT => snapshot = Some(value.bytes()),
+                p::THREAD_DESCRIPTOR => thread = Some(value.bytes()),
+                p::CHROME_EVENTS => self.facts(value.bytes(), trace),
                 _ => self.note_field("packet", number),
             }
         }
@@ -168,9 +175,15 @@ impl Packets {
         let sequence = sequences.entry(sequence_id).or_default();
         if flags & field::sequence_flag::STATE_CLEARED != 0 {
             *sequence = Sequence::default();
+            self.clocks.cleared(sequence_id);
         }
         if let Some(defaults) = defaults {
-            sequence.default_track = default_track(defaults).unwrap_or(sequence.default_track);
+            sequence.take_defaults(defaults);
+        }
+        if let Some(snapshot) = snapshot
+            && !self.clocks.snapshot(snapshot, sequence_id)
+        {
+            self.note("snapshots of clocks that the trace does not count on, left out");
         }
         if let Some(interned) = interned {
             self.interned(interned, sequence, trace);
@@ -178,8 +191,36 @@ impl Packets {
         if let Some(descriptor) = descriptor {
             self.descriptor(descriptor, trace);
         }
+        if let Some(thread) = thread {
+            sequence.take_thread(thread, sequence_id, trace);
+        }
+        // An incremental clock goes on with every packet, whatever is in it.
+        let clock = if clock == 0 { sequence.default_clock } else { clock };
+        let t_ns = match (time, clock) {
+            (Some(time), 0) => Some(time),
+            (Some(time), clock) => Some(self.clocks.trace_time(clock, sequence_id, time).unwrap_or_else(|| {
+                self.note("times on a clock that no snapshot ties to the trace's, taken as they stand");
+                time
+            })),
+            (None, _) => None,
+        };
         if let Some(event) = event {
             self.event(event, t_ns, sequence, trace);
+        }
+    }
+
+    /// What a file says of itself, as Chrome writes it.
+    fn facts(&mut self, bytes: &[u8], trace: &mut Trace) {
+        for (number, value) in Fields::new(bytes) {
+            if number != field::chrome_events::METADATA {
+                self.note_field("chrome event", number);
+                continue;
+            }
+            let name = text_field(value.bytes(), field::chrome_events::NAME);
+            match (name, text_field(value.bytes(), field::chrome_events::STRING)) {
+                (Some(name), Some(text)) => trace.add_fact(&name, &text),
+                _ => self.note("facts that are no text, left out"),
+            }
         }
     }
 
@@ -275,8 +316,17 @@ impl Packets {
         self.counters.insert(uuid, CounterState { id, multiplier, incremental, sum: 0.0 });
     }
 
-    fn event(&mut self, bytes: &[u8], t_ns: i64, sequence: &Sequence, trace: &mut Trace) {
-        let event = self.take_apart(bytes, sequence, trace);
+    fn event(&mut self, bytes: &[u8], time: Option<i64>, sequence: &mut Sequence, trace: &mut Trace) {
+        let mut event = self.take_apart(bytes, sequence, trace);
+        let t_ns = time.or_else(|| sequence.old_time(&event)).unwrap_or(0);
+        let old = event.legacy.map(Legacy::of);
+        if let Some(old) = &old {
+            if event.kind == 0 {
+                self.legacy_event(&event, old, t_ns, sequence, trace);
+                return;
+            }
+            event.flows.extend(old.flow());
+        }
         let uuid = event.track.unwrap_or(sequence.default_track);
         if event.kind == field::event_type::COUNTER {
             self.counter_value(uuid, t_ns, event.value, trace);
@@ -285,55 +335,83 @@ impl Packets {
         let track = track_of(uuid, trace);
         match event.kind {
             field::event_type::BEGIN => {
-                let (name, category) = self.names(&event, sequence, trace);
-                if device_work(trace.name(category)) {
-                    trace.set_kind(track, TrackKind::Device);
-                }
-                trace.begin(track, t_ns, name, category, event.args);
-                self.flow_points(&event, FlowEnd { track, t_ns }, trace);
-                self.report.spans += 1;
+                let names = self.names(&event, sequence, trace);
+                self.begin(&event, track, t_ns, names, trace);
             }
-            field::event_type::END => {
-                if event.args != ArgsId::NONE {
-                    self.note("arguments at the end of a span, left out");
-                }
-                match trace.end(track, t_ns) {
-                    None => self.note("ends without a begin, left out"),
-                    Some(span) if t_ns < span.start_ns => self.note("ends before the begin, drawn without duration"),
-                    Some(_) => {}
-                }
-            }
+            field::event_type::END => self.end(&event, track, t_ns, trace),
             field::event_type::INSTANT => {
-                let (name, category) = self.names(&event, sequence, trace);
-                trace.instant(track, t_ns, name, category, event.args);
-                self.flow_points(&event, FlowEnd { track, t_ns }, trace);
-                self.report.instants += 1;
+                let names = self.names(&event, sequence, trace);
+                self.instant(&event, track, t_ns, names, trace);
             }
             _ => self.note("events of an unknown type, left out"),
         }
     }
 
-    /// Joins this point of each of its flows to the one before. Spans may come in any order, so time decides which comes
-    /// first, except that an end is never the beginning: a device's clock may be a little early.
-    fn flow_points(&mut self, event: &Event, here: FlowEnd, trace: &mut Trace) {
-        for (id, ends) in &event.flows {
-            let Some((before, ended)) = self.flows.get(id).copied() else {
-                self.flows.insert(*id, (here, *ends));
-                continue;
-            };
-            let forward = if *ends == ended { before.t_ns <= here.t_ns } else { *ends };
-            let (from, to) = if forward { (before, here) } else { (here, before) };
-            trace.arrow(NameId::EMPTY, from, to);
-            self.report.flows += 1;
-            // Further ends belong to the last point that is none.
-            let next = match (ended, *ends) {
-                (false, true) => (before, false),
-                (true, false) => (here, false),
-                _ if forward => (here, *ends),
-                _ => (before, ended),
-            };
-            self.flows.insert(*id, next);
+    pub(super) fn begin(
+        &mut self,
+        event: &Event<'_>,
+        track: TrackId,
+        t_ns: i64,
+        (name, category): (NameId, NameId),
+        trace: &mut Trace,
+    ) {
+        if device_work(trace.name(category)) {
+            trace.set_kind(track, TrackKind::Device);
         }
+        trace.begin(track, t_ns, name, category, event.args);
+        self.flow_points(event, FlowEnd { track, t_ns }, trace);
+        self.report.spans += 1;
+    }
+
+    pub(super) fn end(&mut self, event: &Event<'_>, track: TrackId, t_ns: i64, trace: &mut Trace) {
+        if event.args != ArgsId::NONE {
+            trace.add_open_args(track, &self.args);
+        }
+        match trace.end(track, t_ns) {
+            None => self.note("ends without a begin, left out"),
+            Some(span) if t_ns < span.start_ns => self.note("ends before the begin, drawn without duration"),
+            Some(_) => {}
+        }
+    }
+
+    pub(super) fn instant(
+        &mut self,
+        event: &Event<'_>,
+        track: TrackId,
+        t_ns: i64,
+        (name, category): (NameId, NameId),
+        trace: &mut Trace,
+    ) {
+        trace.instant(track, t_ns, name, category, event.args);
+        self.flow_points(event, FlowEnd { track, t_ns }, trace);
+        self.report.instants += 1;
+    }
+
+    pub(super) fn flow_points(&mut self, event: &Event<'_>, here: FlowEnd, trace: &mut Trace) {
+        for flow in &event.flows {
+            self.join_flow(*flow, here, trace);
+        }
+    }
+
+    /// Joins a point of a flow to the one before. Spans may come in any order, so time decides which comes first, except
+    /// that an end is never the beginning: a device's clock may be a little early.
+    pub(super) fn join_flow(&mut self, (id, ends): (u64, bool), here: FlowEnd, trace: &mut Trace) {
+        let Some((before, ended)) = self.flows.get(&id).copied() else {
+            self.flows.insert(id, (here, ends));
+            return;
+        };
+        let forward = if ends == ended { before.t_ns <= here.t_ns } else { ends };
+        let (from, to) = if forward { (before, here) } else { (here, before) };
+        trace.arrow(NameId::EMPTY, from, to);
+        self.report.flows += 1;
+        // Further ends belong to the last point that is none.
+        let next = match (ended, ends) {
+            (false, true) => (before, false),
+            (true, false) => (here, false),
+            _ if forward => (here, ends),
+            _ => (before, ended),
+        };
+        self.flows.insert(id, next);
     }
 
     fn take_apart<'a>(&mut self, bytes: &'a [u8], sequence: &Sequence, trace: &mut Trace) -> Event<'a> {
@@ -354,6 +432,9 @@ impl Packets {
                 e::FLOW_ID | e::FLOW_ID_OLD => event.flows.push((value.uint(), false)),
                 e::TERMINATING_FLOW_ID | e::TERMINATING_FLOW_ID_OLD => event.flows.push((value.uint(), true)),
                 e::ANNOTATION => self.annotation(value.bytes(), sequence, trace),
+                e::LEGACY => event.legacy = Some(value.bytes()),
+                e::TIME_DELTA_US => event.delta_us = Some(value.uint() as i64),
+                e::TIME_ABSOLUTE_US => event.absolute_us = Some(value.uint() as i64),
                 _ => self.note_field("event", number),
             }
         }
@@ -382,7 +463,7 @@ impl Packets {
         }
     }
 
-    fn names(&mut self, event: &Event, sequence: &Sequence, trace: &mut Trace) -> (NameId, NameId) {
+    pub(super) fn names(&mut self, event: &Event, sequence: &Sequence, trace: &mut Trace) -> (NameId, NameId) {
         let name = match event.name {
             Some(text) => self.text(text, trace),
             None => self.known(&sequence.names, event.name_iid),
@@ -395,7 +476,7 @@ impl Packets {
     }
 
     /// The text with this number; 0 stands for none.
-    fn known(&mut self, map: &FxHashMap<u64, NameId>, iid: u64) -> NameId {
+    pub(super) fn known(&mut self, map: &FxHashMap<u64, NameId>, iid: u64) -> NameId {
         if iid == 0 {
             return NameId::EMPTY;
         }
@@ -423,7 +504,7 @@ impl Packets {
 }
 
 /// The track with this identifier; one that was not described is added with a made-up name.
-fn track_of(uuid: u64, trace: &mut Trace) -> TrackId {
+pub(super) fn track_of(uuid: u64, trace: &mut Trace) -> TrackId {
     match trace.track_by_uuid(uuid) {
         Some(id) => id,
         None => trace.add_track(uuid, None, &format!("Track {uuid}"), "", TrackKind::Thread),
@@ -434,12 +515,6 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn text_field(message: &[u8], number: u32) -> Option<String> {
+pub(super) fn text_field(message: &[u8], number: u32) -> Option<String> {
     Fields::new(message).find(|(found, _)| *found == number).map(|(_, value)| lossy(value.bytes()))
-}
-
-fn default_track(defaults: &[u8]) -> Option<u64> {
-    let (_, event) = Fields::new(defaults).find(|(number, _)| *number == field::defaults::TRACK_EVENT)?;
-    let mut fields = Fields::new(event.bytes());
-    fields.find(|(number, _)| *number == field::defaults::TRACK_UUID).map(|(_, value)| value.uint())
 }

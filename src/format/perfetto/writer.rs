@@ -102,6 +102,24 @@ impl<W: Write> PacketWriter<W> {
         self.bytes
     }
 
+    /// What the trace says of itself: names and values. Other viewers show them as metadata.
+    pub fn facts(&mut self, facts: &[(String, String)]) -> io::Result<()> {
+        if facts.is_empty() {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        for (name, value) in facts {
+            let mut fact = Vec::new();
+            put_bytes(&mut fact, field::chrome_events::NAME, name.as_bytes());
+            put_bytes(&mut fact, field::chrome_events::STRING, value.as_bytes());
+            put_bytes(&mut events, field::chrome_events::METADATA, &fact);
+        }
+        let mut packet = Vec::new();
+        put_uint(&mut packet, field::packet::SEQUENCE_ID, SEQUENCE);
+        put_bytes(&mut packet, field::packet::CHROME_EVENTS, &events);
+        self.frame(&packet)
+    }
+
     /// Describes a process, the parent of tracks. `uuid` is any number but 0 that no other track has.
     pub fn process(&mut self, uuid: u64, name: &str, pid: u32) -> io::Result<()> {
         let mut process = Vec::new();

@@ -15,8 +15,8 @@ fn spans(trace: &Trace) -> Vec<(String, i64, i64, String, String)> {
         .iter()
         .flat_map(|track| track.spans().map(move |(_, span)| (track, span)))
         .map(|(track, span)| {
-            let arg = |(key, value): &(NameId, ArgValue)| format!("{}={}", trace.name(*key), trace.value_text(*value));
-            let args: Vec<String> = trace.args(span.args).iter().map(arg).collect();
+            let arg = |(key, value): (NameId, ArgValue)| format!("{}={}", trace.name(key), trace.value_text(value));
+            let args: Vec<String> = trace.args(span.args).map(arg).collect();
             let track = track.name.trim_end_matches(" (overlapping)").to_owned();
             (track, span.start_ns, span.dur_ns, trace.name(span.name).to_owned(), args.join(" "))
         })
@@ -133,7 +133,7 @@ fn equal_frames_of_neighbouring_samples_are_one_span() {
     assert_eq!((trace.tracks()[0].name.as_str(), notes(&report)), ("p", vec![]));
     let b = trace.tracks()[0].lane(1).unwrap().get(0).unwrap();
     assert_eq!(
-        (trace.arg_text(&b, "file"), trace.arg_int(&b, "line"), trace.args(b.args).len()),
+        (trace.arg_text(&b, "file"), trace.arg_int(&b, "line"), trace.args(b.args).count()),
         (Some("f.rs"), Some(3), 2)
     );
 }

@@ -62,7 +62,7 @@ impl Details {
                 .iter()
                 .filter_map(|link| Some((link.leaves, trace.name(trace.span(link.other)?.name).to_owned(), link.other)))
                 .collect(),
-            args: args.iter().map(|(key, value)| (trace.name(*key).to_owned(), trace.value_text(*value))).collect(),
+            args: args.map(|(key, value)| (trace.name(key).to_owned(), trace.value_text(value))).collect(),
         })
     }
 
