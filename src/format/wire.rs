@@ -118,7 +118,8 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field. After anything but a field it stays where it is.
-    #[inline]
+    // Half of the time of reading ten million spans is spent here, and a call for each field doubles that.
+    #[inline(always)]
     pub fn next_field(&mut self) -> Next<'a> {
         let rest = self.bytes.get(self.pos..).unwrap_or(&[]);
         if rest.is_empty() {
@@ -192,8 +193,31 @@ enum Varint {
     Bad,
 }
 
-#[inline]
+#[inline(always)]
 fn varint(bytes: &[u8]) -> Varint {
+    match bytes.first() {
+        // Tags, lengths and small numbers.
+        Some(&byte) if byte < 0x80 => Varint::Read(u64::from(byte), 1),
+        _ => long_varint(bytes),
+    }
+}
+
+/// A number of more than one byte. Eight bytes are looked at at once: their highest bits say where it ends, and the seven
+/// others of each are pushed together by twos, fours and eights.
+#[inline]
+fn long_varint(bytes: &[u8]) -> Varint {
+    if let Some((eight, _)) = bytes.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let ends = !word & 0x8080_8080_8080_8080;
+        if ends != 0 {
+            let len = ends.trailing_zeros() / 8 + 1;
+            let value = word & (u64::MAX >> (64 - 8 * len)) & 0x7f7f_7f7f_7f7f_7f7f;
+            let value = (value & 0x7f00_7f00_7f00_7f00) >> 1 | (value & 0x007f_007f_007f_007f);
+            let value = (value & 0x3fff_0000_3fff_0000) >> 2 | (value & 0x0000_3fff_0000_3fff);
+            let value = (value & 0x0fff_ffff_0000_0000) >> 4 | (value & 0x0000_0000_0fff_ffff);
+            return Varint::Read(value, len as usize);
+        }
+    }
     let mut value = 0u64;
     for (i, &byte) in bytes.iter().take(MAX_VARINT).enumerate() {
         value |= u64::from(byte & 0x7f).checked_shl(7 * i as u32).unwrap_or(0);
@@ -235,6 +259,17 @@ mod tests {
                 while let Next::Field(..) = fields.next_field() {}
                 prop_assert!(matches!(fields.next_field(), Next::End | Next::Torn));
             }
+        }
+
+        #[test]
+        fn numbers_of_every_length_are_read(bits in 0u32..64, value in any::<u64>(), more in prop::collection::vec(any::<u8>(), 0..9)) {
+            let value = value >> bits;
+            let mut out = Vec::new();
+            put_varint(&mut out, value);
+            let len = out.len();
+            out.extend(more);
+            let Varint::Read(found, read) = varint(&out) else { panic!("not read") };
+            prop_assert_eq!((found, read), (value, len));
         }
 
         #[test]

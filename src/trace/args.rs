@@ -74,6 +74,8 @@ pub(super) struct ArgTable {
     /// Sets from `indexed_from` on, by their bytes.
     index: HashTable<u32>,
     indexed_from: u32,
+    /// The set that was asked for last.
+    last: u32,
     scratch: Vec<u8>,
 }
 
@@ -191,10 +193,15 @@ impl ArgTable {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         encode(set, &mut bytes);
-        let key = hash(&bytes);
-        let known = self.index.find(key, |&slot| lookup(&self.chunks, slot) == bytes).copied();
-        let id = known.unwrap_or_else(|| self.add(key, &bytes));
-        self.scratch = bytes;
+        // Neighbours often have the same arguments.
+        let id = if lookup(&self.chunks, self.last) == bytes {
+            self.last
+        } else {
+            let key = hash(&bytes);
+            let known = self.index.find(key, |&slot| lookup(&self.chunks, slot) == bytes).copied();
+            known.unwrap_or_else(|| self.add(key, &bytes))
+        };
+        (self.scratch, self.last) = (bytes, id);
         ArgsId(id + 1)
     }
 

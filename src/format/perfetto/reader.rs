@@ -317,7 +317,8 @@ impl Packets {
     }
 
     fn event(&mut self, bytes: &[u8], time: Option<i64>, sequence: &mut Sequence, trace: &mut Trace) {
-        let mut event = self.take_apart(bytes, sequence, trace);
+        let mut event = Event::default();
+        self.take_apart(bytes, &mut event, sequence, trace);
         let t_ns = time.or_else(|| sequence.old_time(&event)).unwrap_or(0);
         let old = event.legacy.map(Legacy::of);
         if let Some(old) = &old {
@@ -414,9 +415,8 @@ impl Packets {
         self.flows.insert(id, next);
     }
 
-    fn take_apart<'a>(&mut self, bytes: &'a [u8], sequence: &Sequence, trace: &mut Trace) -> Event<'a> {
+    fn take_apart<'a>(&mut self, bytes: &'a [u8], event: &mut Event<'a>, sequence: &Sequence, trace: &mut Trace) {
         use field::event as e;
-        let mut event = Event::default();
         self.args.clear();
         for (number, value) in Fields::new(bytes) {
             match number {
@@ -439,7 +439,6 @@ impl Packets {
             }
         }
         event.args = trace.intern_args(&self.args);
-        event
     }
 
     fn annotation(&mut self, bytes: &[u8], sequence: &Sequence, trace: &mut Trace) {
