@@ -9,6 +9,9 @@ use crate::ui::tokens::size;
 use crate::ui::{icons, text, widgets};
 use egui::{Align, Layout, RichText, Ui};
 
+/// Time between two looks at how far reading has come.
+const READING_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// Whether a command would do anything now; menus, palette and shortcuts ask the same.
 pub fn enabled(session: &Session, command: &Command) -> bool {
     let state = session.training().filter(|training| training.active()).map(|training| training.state);
@@ -160,7 +163,15 @@ pub fn status_ui(cx: &PanelContext<'_>, toasts: &mut Toasts<Command>, ui: &mut U
             ui.separator();
             bar_ui(cx, ui, &job.title, job.progress, job.eta_secs);
         }
-        if training.is_none() && experiment.is_none() && cx.session.jobs().is_empty() {
+        let reading: Vec<_> = cx.session.open_runs().iter().filter(|run| run.loading && !run.live).collect();
+        for run in &reading {
+            bar_ui(cx, ui, &format!("Reading {}", run.manifest.title), Some(run.watch.share()), None);
+            if ui.small_button("Cancel").clicked() {
+                cx.send(Command::CloseRun(run.id.clone()));
+            }
+            ui.ctx().request_repaint_after(READING_EVERY);
+        }
+        if training.is_none() && experiment.is_none() && cx.session.jobs().is_empty() && reading.is_empty() {
             ui.weak("Ready");
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

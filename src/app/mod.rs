@@ -2,6 +2,7 @@
 //!
 //! The same [`App`] runs in a real window ([`run_window`]), without one for pictures ([`headless`]) and in tests.
 
+mod frame_log;
 pub mod headless;
 pub mod layout;
 pub mod menu;

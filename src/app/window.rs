@@ -1,6 +1,7 @@
 //! The real window.
 
 use super::App;
+use super::frame_log::FrameLog;
 use crate::session::{Command, Level, Session};
 use anyhow::Context as _;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ struct Window {
     measuring: Arc<AtomicBool>,
     frames: u64,
     began: Instant,
+    log: Option<FrameLog>,
 }
 
 impl Window {
@@ -61,7 +63,7 @@ impl Window {
             let within = if slow.load(Ordering::Relaxed) { NEWS_WITHIN_MEASURING } else { NEWS_WITHIN };
             waker.request_repaint_after(within);
         }));
-        Self { app: App::new(session, ctx), measuring, frames: 0, began }
+        Self { app: App::new(session, ctx), measuring, frames: 0, began, log: FrameLog::from_env() }
     }
 }
 
@@ -76,7 +78,11 @@ impl eframe::App for Window {
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        let began = Instant::now();
         self.app.ui(ui);
+        if let Some(log) = &mut self.log {
+            log.frame(began, began.elapsed());
+        }
         self.frames += 1;
         if self.frames == 1 {
             let text = format!("First frame after {} ms", self.began.elapsed().as_millis());

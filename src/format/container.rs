@@ -2,6 +2,7 @@
 //! unpacked to the disk, so paths inside an archive mean nothing.
 
 use super::FormatError;
+use super::watch::{Watch, Watched};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
@@ -36,7 +37,12 @@ pub(super) struct Content {
 
 /// Opens a file. `known` tells by its beginning whether a member of an archive is a trace; `most` is how much of a member
 /// is needed.
-pub(super) fn open(path: &Path, most: u64, known: impl Fn(&[u8]) -> bool) -> Result<Content, FormatError> {
+pub(super) fn open(
+    path: &Path,
+    most: u64,
+    known: impl Fn(&[u8]) -> bool,
+    (watch, part): (&Watch, (f64, f64)),
+) -> Result<Content, FormatError> {
     let mut magic = [0; 4];
     let mut file = File::open(path).map_err(FormatError::io("open", path))?;
     let size = file.metadata().map_or(0, |found| found.len());
@@ -57,7 +63,8 @@ pub(super) fn open(path: &Path, most: u64, known: impl Fn(&[u8]) -> bool) -> Res
             notes,
         });
     }
-    let file = BufReader::with_capacity(PIECE_BYTES, again()?);
+    let watched = Watched { inner: again()?, watch: watch.clone(), read: 0, all: size, part };
+    let file = BufReader::with_capacity(PIECE_BYTES, watched);
     let gzip = magic.starts_with(&GZIP) && read >= 2;
     Ok(Content {
         reader: if gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) },

@@ -44,6 +44,12 @@ pub enum FormatError {
         /// The file.
         path: PathBuf,
     },
+    /// The reader was told to stop.
+    #[error("Reading was cancelled: {}", path.display())]
+    Cancelled {
+        /// The file.
+        path: PathBuf,
+    },
     /// Nothing that is known.
     #[error("{what}; Burnscope opens run folders, Perfetto, XProf, Nsight Systems (SQLite), Chrome JSON, speedscope, Firefox and samply profiles, collapsed stacks and perf script text (also gzip and zip): {}", path.display())]
     Unknown {

@@ -20,6 +20,7 @@ pub mod run_folder;
 pub mod speedscope;
 mod stacks;
 mod text;
+mod watch;
 mod wire;
 pub mod xplane;
 
@@ -32,5 +33,6 @@ pub(crate) fn device_work(category: &str) -> bool {
 }
 
 pub use error::FormatError;
-pub use open::{Kind, detect, open_trace};
+pub use open::{Kind, detect, open_trace, open_watched};
 pub use report::{ImportReport, Note};
+pub use watch::Watch;

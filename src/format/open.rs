@@ -2,6 +2,7 @@
 
 use super::container::{self, Content, PIECE_BYTES};
 use super::perfetto::PerfettoReader;
+use super::watch::Watch;
 use super::wire::{Fields, Next};
 use super::{
     FormatError, ImportReport, chrome, collapsed, firefox, nsight, perf_script, run_folder, speedscope, xplane,
@@ -53,6 +54,11 @@ impl Kind {
 /// Bytes that are looked at to find out what a file is.
 pub(super) const PEEK_BYTES: usize = 64 * 1024;
 
+/// Shares of the way: reading a file whole before it is parsed, parsing it, and both at once.
+const LOADING: (f64, f64) = (0.0, 0.2);
+const PARSING: (f64, f64) = (0.2, 1.0);
+const WHOLE: (f64, f64) = (0.0, 1.0);
+
 /// Finds out what a file or folder is; gzip and zip around a file are looked through.
 ///
 /// # Errors
@@ -64,7 +70,7 @@ pub fn detect(path: &Path) -> Result<Kind, FormatError> {
         let run = path.join(run_folder::MANIFEST_FILE).is_file();
         return if run { Ok(Kind::RunFolder) } else { unknown("The folder has no run.json") };
     }
-    let mut content = content(path, PEEK_BYTES as u64)?.reader;
+    let mut content = content(path, PEEK_BYTES as u64, (&Watch::default(), WHOLE))?.reader;
     let mut head = Vec::with_capacity(PEEK_BYTES);
     if let Err(error) = content.by_ref().take(PEEK_BYTES as u64).read_to_end(&mut head)
         && head.is_empty()
@@ -123,27 +129,42 @@ fn kind_of_object(json: &[u8]) -> Result<Kind, &'static str> {
 /// # Errors
 /// If it cannot be read, is nothing that is known, or has nothing in it that can be read.
 pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
+    open_watched(path, &Watch::default())
+}
+
+/// The same, where somebody looks on and may cancel it. Chrome and Perfetto traces end soon after; other formats, whose
+/// files are small, when the file is read.
+///
+/// # Errors
+/// As [`open_trace`], and [`FormatError::Cancelled`].
+pub fn open_watched(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
+    let result = open_kind(path, watch);
+    if watch.cancelled() { Err(FormatError::Cancelled { path: path.to_path_buf() }) } else { result }
+}
+
+fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
     match detect(path)? {
         Kind::RunFolder => run_folder::load(path).map(|run| (run.trace, run.report)),
-        Kind::Perfetto => read_perfetto(path),
-        Kind::Chrome => read_whole(path, chrome::read),
-        Kind::XSpace => read_whole(path, xplane::read),
-        Kind::Speedscope => read_whole(path, speedscope::read),
-        Kind::Collapsed => read_whole(path, collapsed::read),
-        Kind::PerfScript => read_whole(path, perf_script::read),
-        Kind::Firefox => read_whole(path, firefox::read),
+        Kind::Perfetto => read_perfetto(path, watch),
+        Kind::Chrome => read_whole(path, watch, |bytes| chrome::read_watched(bytes, watch, PARSING)),
+        Kind::XSpace => read_whole(path, watch, xplane::read),
+        Kind::Speedscope => read_whole(path, watch, speedscope::read),
+        Kind::Collapsed => read_whole(path, watch, collapsed::read),
+        Kind::PerfScript => read_whole(path, watch, perf_script::read),
+        Kind::Firefox => read_whole(path, watch, firefox::read),
         // A database is read where it lies, page by page.
         Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => nsight::read_file(path),
-        Kind::Nsight => read_whole(path, nsight::read),
+        Kind::Nsight => read_whole(path, watch, nsight::read),
     }
 }
 
 /// Reads a file of a format that is read from memory.
 fn read_whole(
     path: &Path,
+    watch: &Watch,
     read: impl FnOnce(&[u8]) -> Result<(Trace, ImportReport), FormatError>,
 ) -> Result<(Trace, ImportReport), FormatError> {
-    let mut content = content(path, u64::MAX)?;
+    let mut content = content(path, u64::MAX, (watch, LOADING))?;
     let mut bytes = Vec::new();
     let cut = read_up_to(&mut content.reader, &mut bytes, content.limit);
     match cut {
@@ -169,8 +190,8 @@ fn read_whole(
 }
 
 /// The content of a file, unpacked if it is packed.
-fn content(path: &Path, most: u64) -> Result<Content, FormatError> {
-    container::open(path, most, |head| kind_of(head).is_ok())
+fn content(path: &Path, most: u64, watch: (&Watch, (f64, f64))) -> Result<Content, FormatError> {
+    container::open(path, most, |head| kind_of(head).is_ok(), watch)
 }
 
 /// Reads to the end, or up to a limit; returns whether there is more. What came before an error is kept.
@@ -179,8 +200,8 @@ fn read_up_to(content: &mut dyn Read, bytes: &mut Vec<u8>, limit: u64) -> std::i
     Ok(bytes.len() as u64 > limit)
 }
 
-fn read_perfetto(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
-    let mut content = content(path, u64::MAX)?;
+fn read_perfetto(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
+    let mut content = content(path, u64::MAX, (watch, WHOLE))?;
     let mut trace = Trace::default();
     let mut reader = PerfettoReader::new();
     let mut piece = vec![0; PIECE_BYTES];

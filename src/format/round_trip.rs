@@ -321,3 +321,24 @@ fn archives_are_looked_through() {
     std::fs::write(&path, zip_of(&[("bomb.json", &bomb)])).unwrap();
     assert!(open_trace(&path).unwrap_err().to_string().contains("too much for its size"));
 }
+
+#[test]
+fn reading_is_watched_and_cancelled() {
+    use super::{FormatError, Watch, open_watched};
+    let records: Vec<Record> = (0..2000_i64)
+        .map(|i| Record { track: 1, start_ns: i * 10, dur_ns: 5, name: "n".to_owned(), args: Vec::new() })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let packets = perfetto(&records);
+    for (name, bytes) in [("json", chrome::to_json(&read(&packets).0)), ("packets", packets)] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let watch = Watch::default();
+        assert_eq!(open_watched(&path, &watch).unwrap().0.span_count(), 2000, "{name}");
+        // The end of the last events is not looked at any more.
+        assert!(watch.share() > 0.15, "{name}: {}", watch.share());
+        watch.cancel();
+        let error = open_watched(&path, &watch).unwrap_err();
+        assert!(matches!(error, FormatError::Cancelled { .. }), "{name}: {error}");
+    }
+}

@@ -5,6 +5,7 @@ use super::state::{Level, OpenRun, Selection};
 use super::{Msg, Session};
 use crate::analysis::compare::Comparison;
 use crate::format;
+use crate::format::Watch;
 use crate::format::run_folder::{Follower, RunFolder};
 use crate::model::{LogEvent, RunEnd, RunManifest, StepRecord};
 use crate::trace::{Overlaps, SpanRef, Trace};
@@ -42,6 +43,11 @@ pub(crate) struct Compared {
 
 /// Reads a run folder or a trace file whole.
 pub fn load(path: &Path) -> Result<OpenRun, String> {
+    load_watched(path, &Watch::default())
+}
+
+/// The same, where somebody looks on.
+fn load_watched(path: &Path, watch: &Watch) -> Result<OpenRun, String> {
     let id = id_of(path);
     if path.is_dir() {
         let run = format::run_folder::load(path).map_err(|e| e.to_string())?;
@@ -55,13 +61,14 @@ pub fn load(path: &Path) -> Result<OpenRun, String> {
             events: Arc::new(run.events),
             report: Arc::new(run.report),
             loading: false,
+            watch: Watch::default(),
             marker: None,
             overlaps: Overlaps::Keep,
             as_read: None,
             derived: Derived::default(),
         });
     }
-    let (trace, report) = format::open_trace(path).map_err(|e| e.to_string())?;
+    let (trace, report) = format::open_watched(path, watch).map_err(|e| e.to_string())?;
     let title = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let manifest = RunManifest { id: id.clone(), title, end: RunEnd::Finished, ..RunManifest::default() };
     Ok(OpenRun {
@@ -74,6 +81,7 @@ pub fn load(path: &Path) -> Result<OpenRun, String> {
         report: Arc::new(report),
         live: false,
         loading: false,
+        watch: Watch::default(),
         marker: None,
         overlaps: Overlaps::Keep,
         as_read: None,
@@ -103,6 +111,7 @@ fn placeholder(id: &str, path: &Path, live: bool) -> OpenRun {
         report: Arc::default(),
         live,
         loading: true,
+        watch: Watch::default(),
         marker: None,
         overlaps: Overlaps::Keep,
         as_read: None,
@@ -130,11 +139,16 @@ impl Session {
         if self.open.iter().any(|run| run.id == id) {
             return;
         }
-        self.open.push(placeholder(&id, path, false));
+        let opening = placeholder(&id, path, false);
+        let watch = opening.watch.clone();
+        self.open.push(opening);
         let path = path.to_path_buf();
         let outbox = self.outbox.clone();
         self.background("open", move || {
-            let result = load(&path).map(|run| OpenRun { id: id.clone(), ..run });
+            let result = load_watched(&path, &watch).map(|run| OpenRun { id: id.clone(), ..run });
+            if watch.cancelled() {
+                return;
+            }
             outbox.send(Msg::Opened(Box::new(Opened { id, result })));
         });
     }
@@ -198,6 +212,9 @@ impl Session {
     }
 
     pub(super) fn close_run(&mut self, id: &str) {
+        for run in self.open.iter().filter(|run| run.id == id && run.loading) {
+            run.watch.cancel();
+        }
         self.open.retain(|run| run.id != id);
         if self.active.as_deref() == Some(id) {
             self.active = self.open.last().map(|run| run.id.clone());

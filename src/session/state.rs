@@ -2,7 +2,7 @@
 
 use super::derived::Derived;
 use crate::analysis::compare::Comparison;
-use crate::format::ImportReport;
+use crate::format::{ImportReport, Watch};
 use crate::lab::experiment::ArmOutcome;
 use crate::lab::plan::Refused;
 use crate::lab::protocol::WorkerState;
@@ -52,6 +52,8 @@ pub struct OpenRun {
     pub live: bool,
     /// Whether its first reading is not over yet.
     pub loading: bool,
+    /// How far that reading has come.
+    pub watch: Watch,
     /// What was computed from it.
     pub derived: Derived,
 }

@@ -23,6 +23,9 @@ pub struct Activity {
     pub host: Vec<f32>,
     /// The busiest stream of a device; empty without a device.
     pub device: Vec<f32>,
+    /// Parts that the trace has, the last perhaps not whole: at most 512, fewer where it is shorter than as many
+    /// nanoseconds.
+    pub columns: f32,
 }
 
 impl Activity {
@@ -34,8 +37,11 @@ impl Activity {
         let ns_per_bucket = (extent / COLUMNS as i64 + 1).max(1);
         let buckets = Buckets { start_ns, ns_per_bucket, n: COLUMNS as u32 };
         let any_device = trace.tracks().iter().any(|track| track.kind == TrackKind::Device);
-        let mut activity =
-            Self { host: vec![0.0; COLUMNS], device: if any_device { vec![0.0; COLUMNS] } else { Vec::new() } };
+        let mut activity = Self {
+            host: vec![0.0; COLUMNS],
+            device: if any_device { vec![0.0; COLUMNS] } else { Vec::new() },
+            columns: (extent as f64 / ns_per_bucket as f64) as f32,
+        };
         for track in trace.tracks() {
             let into = match track.kind {
                 TrackKind::Device => &mut activity.device,
@@ -120,8 +126,8 @@ impl Minimap {
         let height = (area.height() - 4.0) / rows;
         let row =
             |n: f32| Rect::from_min_size(pos2(area.left(), area.top() + 1.0 + n * height), vec2(area.width(), height));
-        paint_row(ui, row(0.0), &self.activity.host, input.colors.weak_text);
-        paint_row(ui, row(1.0), &self.activity.device, input.colors.counter);
+        paint_row(ui, row(0.0), &self.activity.host, self.activity.columns, input.colors.weak_text);
+        paint_row(ui, row(1.0), &self.activity.device, self.activity.columns, input.colors.counter);
         let label = |n: f32, text: &str| {
             let font = FontId::proportional(10.0);
             let at = pos2(area.left() - 6.0, row(n).center().y);
@@ -155,8 +161,8 @@ impl Minimap {
     }
 }
 
-fn paint_row(ui: &Ui, row: Rect, shares: &[f32], color: egui::Color32) {
-    let width = row.width() / COLUMNS as f32;
+fn paint_row(ui: &Ui, row: Rect, shares: &[f32], columns: f32, color: egui::Color32) {
+    let width = row.width() / columns.max(1.0);
     let mut mesh = egui::Mesh::default();
     for (idx, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
         let left = row.left() + idx as f32 * width;
@@ -192,6 +198,15 @@ mod tests {
         assert_eq!(busy, [299, 300, 511]);
         let sum: f32 = activity.device[299..=300].iter().sum();
         assert!((sum - 500.0 / 1001.0).abs() < 1e-3, "{sum}");
+        assert!((activity.columns - 512_000.0 / 1001.0).abs() < 1e-2);
         assert_eq!(Activity::of(&Trace::default()), Activity::default());
+        // Shorter than there are parts: one for each nanosecond.
+        let mut short = Trace::default();
+        let track = short.add_track(1, None, "t", "", TrackKind::Thread);
+        let name = short.intern("x");
+        short.complete(track, 0, 14, name, NameId::EMPTY, ArgsId::NONE);
+        short.settle();
+        let activity = Activity::of(&short);
+        assert_eq!((activity.columns, activity.host.iter().filter(|share| **share > 0.0).count()), (14.0, 14));
     }
 }

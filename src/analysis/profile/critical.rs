@@ -107,6 +107,8 @@ struct Walk<'a> {
     launches: &'a Launches,
     /// Threads of the host with something in the step, the one with the most of it first.
     hosts: Vec<TrackId>,
+    /// All threads of the host: some only say what phase it is.
+    threads: Vec<TrackId>,
     /// Work of all devices that ends within the step, by its end.
     work: Vec<(i64, SpanRef)>,
     start_ns: i64,
@@ -119,7 +121,7 @@ impl<'a> Walk<'a> {
     fn new(trace: &'a Trace, roles: &'a Roles, launches: &'a Launches, step: &StepSpan) -> Option<Self> {
         let (from, to) = (step.start_ns, step.end_ns);
         let mut hosts: Vec<(i64, TrackId)> = Vec::new();
-        let mut work = Vec::new();
+        let (mut work, mut threads) = (Vec::new(), Vec::new());
         for track in trace.tracks() {
             match track.kind {
                 TrackKind::Device => {
@@ -130,6 +132,7 @@ impl<'a> Walk<'a> {
                 }
                 TrackKind::Async => {}
                 _ => {
+                    threads.push(track.id);
                     let busy = covered(track, roles, from, to);
                     if busy > 0 {
                         hosts.push((busy, track.id));
@@ -145,6 +148,7 @@ impl<'a> Walk<'a> {
             roles,
             launches,
             hosts,
+            threads,
             work,
             start_ns: from,
             end_ns: to,
@@ -245,13 +249,25 @@ impl<'a> Walk<'a> {
             track.lanes().iter().filter_map(|lane| self.last_end(track, lane)).max()
         };
         let end = self.hosts.iter().filter_map(before).max().unwrap_or(self.start_ns);
-        let around = self.trace.track(track).and_then(|track| track.innermost_at(self.t_ns - 1));
-        // An annotation within the step at least says what was going on.
-        let around = around.filter(|at| self.trace.span(*at).is_some_and(|span| span.start_ns > self.start_ns));
-        let role = around.map_or(Role::Other, |at| self.role(at));
-        let role = if matches!(role, Role::Step | Role::Annotation) { Role::Other } else { role };
+        // An annotation or phase within the step at least says what was going on, on this thread or else on another.
+        let within = |id: &TrackId| {
+            let at = self.trace.track(*id)?.innermost_at(self.t_ns - 1)?;
+            let whole = |span: &Span| span.start_ns <= self.start_ns && span.end_ns() >= self.end_ns;
+            self.trace.span(at).filter(|span| !whole(span)).map(|_| at)
+        };
+        let around = within(&track).or_else(|| self.threads.iter().find_map(within));
+        let role = around.map_or(Role::Other, |at| match self.trace.span(at).map(|span| self.trace.name(span.name)) {
+            Some("Input wait") => Role::Input,
+            Some("Readback") => Role::Sync,
+            _ => match self.role(at) {
+                Role::Step | Role::Annotation => Role::Other,
+                role => role,
+            },
+        });
         let label = if around.is_none() { NOTHING } else { "" };
-        self.back_to(end.min(self.t_ns - 1), around, role, label);
+        // Before it began it says nothing.
+        let begun = around.and_then(|at| self.trace.span(at)).map_or(i64::MIN, |span| span.start_ns);
+        self.back_to(end.max(begun).min(self.t_ns - 1), around, role, label);
         Place::Host(track)
     }
 
@@ -407,6 +423,20 @@ mod tests {
         assert_eq!(path.names[0].name, "relu");
         // The first kernel was launched at 2..18 and began at 50.
         assert!(path.names.iter().any(|name| name.name == LATENCY && name.total_ns == 32), "{:?}", path.names);
+    }
+
+    #[test]
+    fn phases_of_another_thread_name_what_is_in_no_operation() {
+        let mut plant = Plant::new();
+        let phases = plant.trace.add_track(9, None, "Training thread", "run", TrackKind::Training);
+        plant.span(phases, (0, 1000), "step", "Step");
+        plant.span(phases, (0, 400), "phase", "Forward");
+        plant.span(phases, (400, 1000), "phase", "Readback");
+        plant.op("conv2d", (10, 390), "conv", (2000, 2001));
+        plant.trace.settle();
+        let path = path(&plant.trace, 0, 1000);
+        assert_eq!(share(&path, Role::Sync), 600, "{:?}", path.names);
+        assert!(path.names.iter().any(|name| name.name == "Readback" && name.total_ns == 600), "{:?}", path.names);
     }
 
     #[test]

@@ -13,4 +13,5 @@ mod tests;
 mod writer;
 
 pub use reader::read;
+pub(super) use reader::read_watched;
 pub use writer::{to_json, write};

@@ -9,13 +9,16 @@ use super::event::{Event, Text, plain, take_apart};
 use super::flows::{Bind, FlowPoints, Step};
 use super::places::Places;
 use super::{kineto, samples};
-use crate::format::device_work;
+use crate::format::{Watch, device_work};
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// Longer spans are taken for damage: what recorded them has overflowed. Seven days, in nanoseconds.
 const ABSURD_NS: i64 = 7 * 86_400 * 1_000_000_000;
+
+/// Events between two looks at whether they are still wanted.
+const WATCH_EVERY: u64 = 4096;
 
 /// Number of events at which XProf cuts its export without a word.
 const CUT_AT: u64 = 1_000_000;
@@ -25,8 +28,19 @@ const CUT_AT: u64 = 1_000_000;
 /// # Errors
 /// [`FormatError::Damaged`] if there is no event in it, with the place and what was expected.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
+    read_watched(bytes, &Watch::default(), (0.0, 1.0))
+}
+
+/// The same, where somebody looks on: `part` is the share of the whole that this is. When it is cancelled it ends where it
+/// is.
+pub(in crate::format) fn read_watched<'a>(
+    bytes: &'a [u8],
+    watch: &'a Watch,
+    part: (f64, f64),
+) -> Result<(Trace, ImportReport), FormatError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = Reader::new(Scanner::new(text));
+    reader.watch = Some((watch, part, text.len() as u64));
     let result = reader.file();
     match result {
         Err(broken) if reader.events == 0 => {
@@ -62,6 +76,8 @@ struct Reader<'a> {
     /// Events at time 0, which most producers write where they have no time.
     timeless: Vec<(TrackId, i64, Label)>,
     args: Vec<(NameId, ArgValue)>,
+    /// Who looks on, the share of the whole that this is, and the bytes in all.
+    watch: Option<(&'a Watch, (f64, f64), u64)>,
 }
 
 impl<'a> Reader<'a> {
@@ -80,6 +96,7 @@ impl<'a> Reader<'a> {
             absurd: Vec::new(),
             timeless: Vec::new(),
             args: Vec::new(),
+            watch: None,
             trace: Trace::default(),
         }
     }
@@ -116,6 +133,14 @@ impl<'a> Reader<'a> {
     fn event_list(&mut self) -> Result<(), Broken> {
         let mut first = true;
         loop {
+            if self.events.is_multiple_of(WATCH_EVERY)
+                && let Some((watch, part, all)) = self.watch
+            {
+                if watch.cancelled() {
+                    return Ok(());
+                }
+                watch.set(part, self.scanner.pos() as u64, all);
+            }
             // Tools that stream write no closing bracket: the end of the file is the end of the list.
             if !first && self.scanner.peek().is_none() {
                 self.report.note("event list without its closing bracket, as streaming tools write it", None);

@@ -40,7 +40,8 @@ pub fn overview_ui(cx: &PanelContext<'_>, state: &mut OverviewState, ui: &mut Ui
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         title_ui(cx, ui, run);
         if run.loading {
-            widgets::progress(ui, cx.tokens, "Reading the run…", None, None);
+            let share = (!run.live).then(|| run.watch.share());
+            widgets::progress(ui, cx.tokens, "Reading the run…", share, None);
             return;
         }
         warnings_ui(cx, ui, run);

@@ -52,9 +52,9 @@ pub(super) fn ui(ui: &mut Ui, input: &TimelineInput<'_>, state: &mut TimelineSta
                 state.canvas.resume_following();
             }
         }
-        let help = "W and S zoom, A and D move, Shift is faster\nCtrl+wheel zooms, dragging moves, Alt+Left goes back\n\
+        let help = "W and S zoom, A and D move, Shift is faster\nM marks, [ and ] follow arrows, / searches\nCtrl+wheel zooms, dragging moves, Alt+Left goes back\n\
                     Shift+drag marks a stretch of time\nDouble-click zooms to a span";
-        ui.weak("W A S D move and zoom").on_hover_text(help);
+        ui.weak("Keys").on_hover_text(help);
     });
 }
 
