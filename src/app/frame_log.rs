@@ -1,4 +1,5 @@
-//! How often the window draws, for measuring: with `BURNSCOPE_FRAME_LOG` set, a line a second on standard error.
+//! How often the window draws, for measuring: with `BURNSCOPE_FRAME_LOG` set, a line a second on standard error. If it is
+//! `all`, the window draws without a pause, whether anything changes or not.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +12,15 @@ pub struct FrameLog {
     last: Option<Instant>,
     gaps: Vec<Duration>,
     own: Vec<Duration>,
+    /// Whether the window is to draw without a pause.
+    pub all: bool,
 }
 
 impl FrameLog {
     /// A log, if the environment asks for one.
     pub fn from_env() -> Option<Self> {
-        std::env::var_os("BURNSCOPE_FRAME_LOG").map(|_| Self { last: None, gaps: Vec::new(), own: Vec::new() })
+        let wish = std::env::var_os("BURNSCOPE_FRAME_LOG")?;
+        Some(Self { last: None, gaps: Vec::new(), own: Vec::new(), all: wish == "all" })
     }
 
     /// Counts a frame and the time that was spent on what is in it; tells of a second of frames when it is over.
@@ -63,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_second_of_frames_makes_a_line_and_rest_does_not_count() {
-        let mut log = FrameLog { last: None, gaps: Vec::new(), own: Vec::new() };
+        let mut log = FrameLog { last: None, gaps: Vec::new(), own: Vec::new(), all: false };
         let mut now = Instant::now();
         for i in 0..60 {
             now += Duration::from_millis(if i == 30 { 900 } else { 16 });

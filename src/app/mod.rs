@@ -9,6 +9,7 @@ pub mod menu;
 pub mod offscreen;
 mod overlays;
 mod panes;
+mod software;
 mod window;
 
 pub use window::run_window;

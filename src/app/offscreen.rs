@@ -40,6 +40,12 @@ impl Offscreen {
         Ok(Self { state })
     }
 
+    /// What it draws with.
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &RenderState {
+        &self.state
+    }
+
     /// Takes over textures that a frame has made or given up; must see every frame.
     pub fn textures(&mut self, delta: &mut TexturesDelta) {
         let mut renderer = self.state.renderer.write();

@@ -2,6 +2,7 @@
 
 use super::App;
 use super::frame_log::FrameLog;
+use super::software::SoftwarePainter;
 use crate::session::{Command, Level, Session};
 use anyhow::Context as _;
 use std::sync::Arc;
@@ -29,7 +30,13 @@ pub fn run_window(session: Session) -> anyhow::Result<()> {
         .with_min_inner_size([720.0, 480.0])
         .with_icon(icon().unwrap_or_default());
     let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
-    eframe::run_native("burnscope", options, Box::new(|cc| Ok(Box::new(Window::new(session, &cc.egui_ctx, began)))))
+    let window = |cc: &eframe::CreationContext<'_>| {
+        if let Some(painter) = cc.wgpu_render_state.as_ref().and_then(SoftwarePainter::new) {
+            cc.egui_ctx.add_plugin(painter);
+        }
+        Window::new(session, &cc.egui_ctx, began)
+    };
+    eframe::run_native("burnscope", options, Box::new(|cc| Ok(Box::new(window(cc)))))
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("the window could not be opened")
 }
@@ -82,6 +89,9 @@ impl eframe::App for Window {
         self.app.ui(ui);
         if let Some(log) = &mut self.log {
             log.frame(began, began.elapsed());
+            if log.all {
+                ui.ctx().request_repaint();
+            }
         }
         self.frames += 1;
         if self.frames == 1 {

@@ -9,6 +9,12 @@ const MAX_DEPTH: usize = 512;
 /// What is said of an object or array without its closing bracket.
 pub(super) const UNENDED: &str = "an object or array does not end";
 
+/// What is said of a text without its closing quote.
+const TEXT_UNENDED: &str = "a text does not end";
+
+/// Longest word of JSON or Python, with slack: what is broken so near the end may be mended by what comes after it.
+const NEAR_END: usize = 16;
+
 /// Where and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Broken {
@@ -38,19 +44,42 @@ pub(super) enum Token<'a> {
 pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
     pos: usize,
+    /// Where the bytes begin in the file.
+    base: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, pos: 0 }
+        Self::at(bytes, 0)
     }
 
+    /// A scanner of a part of a file that begins at this place.
+    pub fn at(bytes: &'a [u8], base: u64) -> Self {
+        Self { bytes, pos: 0, base: base as usize }
+    }
+
+    /// The place in the file, in bytes.
     pub fn pos(&self) -> usize {
+        self.base + self.pos
+    }
+
+    /// Bytes that were read.
+    pub fn read(&self) -> usize {
         self.pos
     }
 
+    /// Whether nothing is left.
+    pub fn at_end(&self) -> bool {
+        self.pos >= self.bytes.len()
+    }
+
+    /// Whether something may only be broken because the bytes end too early.
+    pub fn is_cut(&self, broken: &Broken) -> bool {
+        matches!(broken.what, UNENDED | TEXT_UNENDED) || broken.offset + NEAR_END >= self.base + self.bytes.len()
+    }
+
     fn broken<T>(&self, what: &'static str) -> Result<T, Broken> {
-        Err(Broken { what, offset: self.pos })
+        Err(Broken { what, offset: self.pos() })
     }
 
     /// The next byte that is no white space, without taking it.
@@ -87,6 +116,11 @@ impl<'a> Scanner<'a> {
         false
     }
 
+    /// Goes on to the last so many bytes.
+    pub fn skip_to_last(&mut self, bytes: usize) {
+        self.pos = self.pos.max(self.bytes.len().saturating_sub(bytes));
+    }
+
     /// After an opening bracket or a member: whether another member follows. Takes the comma or the closing bracket.
     pub fn more(&mut self, close: u8, first: &mut bool) -> Result<bool, Broken> {
         let was_first = std::mem::replace(first, false);
@@ -115,7 +149,7 @@ impl<'a> Scanner<'a> {
         }
         let start = self.pos + 1;
         let rest = self.bytes.get(start..).unwrap_or(&[]);
-        let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken("a text does not end") };
+        let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken(TEXT_UNENDED) };
         if rest.get(plain) == Some(&b'"') {
             self.pos = start + plain + 1;
             return Ok(String::from_utf8_lossy(rest.get(..plain).unwrap_or(&[])));
@@ -128,14 +162,14 @@ impl<'a> Scanner<'a> {
         let mut at = start;
         loop {
             let rest = self.bytes.get(at..).unwrap_or(&[]);
-            let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken("a text does not end") };
+            let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken(TEXT_UNENDED) };
             out.extend_from_slice(rest.get(..plain).unwrap_or(&[]));
             at += plain + 1;
             if rest.get(plain) == Some(&b'"') {
                 self.pos = at;
                 return Ok(Cow::Owned(String::from_utf8_lossy(&out).into_owned()));
             }
-            let Some(&escape) = self.bytes.get(at) else { return self.broken("a text does not end") };
+            let Some(&escape) = self.bytes.get(at) else { return self.broken(TEXT_UNENDED) };
             at += 1;
             match escape {
                 b'n' => out.push(b'\n'),
@@ -249,6 +283,19 @@ impl<'a> Scanner<'a> {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Calls `visit` for each member of an object, as it is written; stops where it is broken.
+pub(super) fn members<'a>(json: &'a [u8], mut visit: impl FnMut(Cow<'a, str>, Token<'a>)) {
+    let mut scanner = Scanner::new(json);
+    let mut first = true;
+    if !scanner.take(b'{') {
+        return;
+    }
+    while let Ok(true) = scanner.more(b'}', &mut first) {
+        let Some((key, value)) = scanner.key().ok().and_then(|key| Some((key, scanner.value().ok()?))) else { return };
+        visit(key, value);
     }
 }
 

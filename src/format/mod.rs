@@ -21,6 +21,7 @@ pub mod speedscope;
 mod stacks;
 mod text;
 mod watch;
+mod window;
 mod wire;
 pub mod xplane;
 

@@ -1,8 +1,9 @@
 //! Finds out what a file is, by its content and never by its name, and opens it.
 
-use super::container::{self, Content, PIECE_BYTES};
+use super::container::{self, PIECE_BYTES, Pieces};
 use super::perfetto::PerfettoReader;
 use super::watch::Watch;
+use super::window::Window;
 use super::wire::{Fields, Next};
 use super::{
     FormatError, ImportReport, chrome, collapsed, firefox, nsight, perf_script, run_folder, speedscope, xplane,
@@ -54,10 +55,12 @@ impl Kind {
 /// Bytes that are looked at to find out what a file is.
 pub(super) const PEEK_BYTES: usize = 64 * 1024;
 
-/// Shares of the way: reading a file whole before it is parsed, parsing it, and both at once.
-const LOADING: (f64, f64) = (0.0, 0.2);
-const PARSING: (f64, f64) = (0.2, 1.0);
-const WHOLE: (f64, f64) = (0.0, 1.0);
+/// Most bytes that a file may have whose format is read from memory as a whole.
+const MAX_WHOLE: u64 = 4 << 30;
+
+/// Shares of the way: reading a file whole before it is taken apart, and doing both at once.
+const LOADING: (f64, f64) = (0.0, 0.5);
+const BOTH: (f64, f64) = (0.0, 1.0);
 
 /// Finds out what a file or folder is; gzip and zip around a file are looked through.
 ///
@@ -70,14 +73,12 @@ pub fn detect(path: &Path) -> Result<Kind, FormatError> {
         let run = path.join(run_folder::MANIFEST_FILE).is_file();
         return if run { Ok(Kind::RunFolder) } else { unknown("The folder has no run.json") };
     }
-    let mut content = content(path, PEEK_BYTES as u64, (&Watch::default(), WHOLE))?.reader;
-    let mut head = Vec::with_capacity(PEEK_BYTES);
-    if let Err(error) = content.by_ref().take(PEEK_BYTES as u64).read_to_end(&mut head)
-        && head.is_empty()
-    {
-        return Err(FormatError::io("read", path)(error));
-    }
-    kind_of(&head).or_else(unknown)
+    kind_of(&container::head(path, PEEK_BYTES, is_known)?).or_else(unknown)
+}
+
+/// Whether a file that begins like this is something that is known.
+fn is_known(head: &[u8]) -> bool {
+    kind_of(head).is_ok()
 }
 
 /// What a file that begins like this is, or what is said of one that is nothing that is known.
@@ -132,8 +133,7 @@ pub fn open_trace(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
     open_watched(path, &Watch::default())
 }
 
-/// The same, where somebody looks on and may cancel it. Chrome and Perfetto traces end soon after; other formats, whose
-/// files are small, when the file is read.
+/// The same, where somebody looks on and may cancel it. Reading ends soon after.
 ///
 /// # Errors
 /// As [`open_trace`], and [`FormatError::Cancelled`].
@@ -145,91 +145,76 @@ pub fn open_watched(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport),
 fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
     match detect(path)? {
         Kind::RunFolder => run_folder::load(path).map(|run| (run.trace, run.report)),
-        Kind::Perfetto => read_perfetto(path, watch),
-        Kind::Chrome => read_whole(path, watch, |bytes| chrome::read_watched(bytes, watch, PARSING)),
-        Kind::XSpace => read_whole(path, watch, xplane::read),
-        Kind::Speedscope => read_whole(path, watch, speedscope::read),
-        Kind::Collapsed => read_whole(path, watch, collapsed::read),
-        Kind::PerfScript => read_whole(path, watch, perf_script::read),
-        Kind::Firefox => read_whole(path, watch, firefox::read),
+        Kind::Perfetto => in_pieces(path, watch, read_perfetto),
+        Kind::Chrome => in_pieces(path, watch, |pieces| chrome::read_from(&mut Window::new(pieces))),
+        Kind::Collapsed => in_pieces(path, watch, |pieces| collapsed::read_from(&mut Window::new(pieces))),
+        Kind::PerfScript => in_pieces(path, watch, |pieces| perf_script::read_from(&mut Window::new(pieces))),
+        Kind::XSpace => whole(path, watch, xplane::read),
+        Kind::Speedscope => whole(path, watch, speedscope::read),
+        Kind::Firefox => whole(path, watch, firefox::read),
         // A database is read where it lies, page by page.
         Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => nsight::read_file(path),
-        Kind::Nsight => read_whole(path, watch, nsight::read),
+        Kind::Nsight => whole(path, watch, nsight::read),
     }
 }
 
-/// Reads a file of a format that is read from memory.
-fn read_whole(
+/// Reads a file piece by piece, so that no more of it is in memory than is being taken apart.
+fn in_pieces(
+    path: &Path,
+    watch: &Watch,
+    read: impl FnOnce(&mut Pieces) -> Result<(Trace, ImportReport), FormatError>,
+) -> Result<(Trace, ImportReport), FormatError> {
+    from_pieces(Pieces::new(path, is_known, None, (watch, BOTH))?, read)
+}
+
+/// Reads a file of a format that is read from memory as a whole.
+fn whole(
     path: &Path,
     watch: &Watch,
     read: impl FnOnce(&[u8]) -> Result<(Trace, ImportReport), FormatError>,
 ) -> Result<(Trace, ImportReport), FormatError> {
-    let mut content = content(path, u64::MAX, (watch, LOADING))?;
-    let mut bytes = Vec::new();
-    let cut = read_up_to(&mut content.reader, &mut bytes, content.limit);
-    match cut {
-        Err(error) if content.packed.is_none() || bytes.is_empty() => {
-            return Err(FormatError::io("read the trace", path)(error));
-        }
-        Ok(true) => {
-            let mib = content.limit >> 20;
-            let what = match content.packed {
-                Some(packed) => format!("The {packed} unpacks to more than {mib} MiB, too much for its size"),
-                None => format!("Has more than {mib} MiB, too much to be read at once"),
-            };
-            return Err(FormatError::Text { what, path: path.to_path_buf() });
-        }
-        _ => {}
+    from_pieces(Pieces::new(path, is_known, Some(MAX_WHOLE), (watch, LOADING))?, |pieces| {
+        let mut bytes = Vec::new();
+        // Errors are those of the end.
+        pieces.read_to_end(&mut bytes).ok();
+        read(&bytes)
+    })
+}
+
+/// Reads what comes in pieces, and adds what is to be said of how they ended.
+fn from_pieces(
+    mut pieces: Pieces,
+    read: impl FnOnce(&mut Pieces) -> Result<(Trace, ImportReport), FormatError>,
+) -> Result<(Trace, ImportReport), FormatError> {
+    let result = read(&mut pieces);
+    // That a file cannot be read explains what was found in it, so this comes first.
+    let end = pieces.finish()?;
+    let (trace, mut report) = result?;
+    end.notes.iter().for_each(|note| report.note(note, None));
+    if let Some((what, offset)) = &end.cut {
+        report.note(what, Some(*offset));
     }
-    let (trace, mut report) = read(&bytes)?;
-    if cut.is_err() {
-        report.note("gzip file that is cut or damaged, read as far as it goes", Some(bytes.len() as u64));
-    }
-    content.notes.iter().for_each(|note| report.note(note, None));
     Ok((trace, report))
 }
 
-/// The content of a file, unpacked if it is packed.
-fn content(path: &Path, most: u64, watch: (&Watch, (f64, f64))) -> Result<Content, FormatError> {
-    container::open(path, most, |head| kind_of(head).is_ok(), watch)
-}
-
-/// Reads to the end, or up to a limit; returns whether there is more. What came before an error is kept.
-fn read_up_to(content: &mut dyn Read, bytes: &mut Vec<u8>, limit: u64) -> std::io::Result<bool> {
-    content.take(limit.saturating_add(1)).read_to_end(bytes)?;
-    Ok(bytes.len() as u64 > limit)
-}
-
-fn read_perfetto(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
-    let mut content = content(path, u64::MAX, (watch, WHOLE))?;
+fn read_perfetto(pieces: &mut Pieces) -> Result<(Trace, ImportReport), FormatError> {
     let mut trace = Trace::default();
     let mut reader = PerfettoReader::new();
     let mut piece = vec![0; PIECE_BYTES];
-    let mut trouble: Option<(String, Option<u64>)> = None;
-    loop {
-        let read = match content.reader.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if content.packed.is_some() => {
-                trouble = Some((format!("gzip file that is cut or damaged, read as far as it goes: {error}"), None));
-                break;
-            }
-            Err(error) => return Err(FormatError::io("read the trace", path)(error)),
-        };
+    let mut trouble: Option<(String, u64)> = None;
+    while let Some(read) = pieces.read(&mut piece).ok().filter(|read| *read > 0) {
         match reader.feed(piece.get(..read).unwrap_or(&[]), &mut trace) {
             Ok(()) => {}
             Err(FormatError::Damaged { what, offset, .. }) if trace.bounds().is_some() => {
-                trouble =
-                    Some((format!("{}; all before it was read, nothing after it", what.to_lowercase()), Some(offset)));
+                trouble = Some((format!("{}; all before it was read, nothing after it", what.to_lowercase()), offset));
                 break;
             }
             Err(error) => return Err(error),
         }
     }
     let mut report = reader.report();
-    content.notes.iter().for_each(|note| report.note(note, None));
     if let Some((what, offset)) = trouble {
-        report.note(&what, offset);
+        report.note(&what, Some(offset));
     }
     report.close(&trace);
     Ok((trace, report))

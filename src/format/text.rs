@@ -2,55 +2,93 @@
 //! one, as PowerShell writes redirected output.
 
 use super::ImportReport;
+use super::window::Window;
 use std::borrow::Cow;
 
-/// Hands every line, without its end, and its place in the file in bytes to `each`, until that returns `false`. Bytes
-/// that are no text become the replacement character and are counted in the report.
-pub(super) fn each_line(bytes: &[u8], report: &mut ImportReport, mut each: impl FnMut(&str, u64) -> bool) {
-    let mut line = |text: Result<&str, Cow<'_, str>>, offset: usize| {
-        let text: Cow<'_, str> = text.map_or_else(
-            |repaired| {
-                let what = "lines with bytes that are no text, which are shown as \u{fffd}";
-                report.note(what, Some(offset as u64));
-                repaired
-            },
-            Cow::Borrowed,
-        );
-        each(text.strip_suffix('\r').unwrap_or(&text), offset as u64)
+/// Hands every line, without its end, and its place in the file in bytes to `each`. Bytes that are no text become the
+/// replacement character and are counted in the report, and so are lines that are too long to be kept.
+pub(super) fn each_line(window: &mut Window<'_>, report: &mut ImportReport, mut each: impl FnMut(&str, u64)) {
+    window.fill_to(3);
+    let (mark, coding) = match window.text() {
+        [0xff, 0xfe, ..] => (2, Coding::Wide(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => (2, Coding::Wide(u16::from_be_bytes)),
+        [0xef, 0xbb, 0xbf, ..] => (3, Coding::Plain),
+        _ => (0, Coding::Plain),
     };
-    let wide: fn([u8; 2]) -> u16 = match bytes {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => {
-            let mut start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-            while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
-                let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-                let raw = rest.get(..len).unwrap_or(rest);
-                let text = std::str::from_utf8(raw).map_err(|_| String::from_utf8_lossy(raw));
-                if !line(text, start) {
-                    return;
-                }
-                start += len + 1;
+    window.take(mark);
+    let mut units = Vec::new();
+    // Whether what comes next belongs to a line that is too long.
+    let mut too_long = false;
+    loop {
+        let mut taken = 0;
+        while let Some((line, length)) = coding.line(window.text().get(taken..).unwrap_or(&[]), window.ended()) {
+            let offset = window.offset() + taken as u64;
+            taken += length;
+            if std::mem::take(&mut too_long) {
+                continue;
             }
+            let text = coding.text(line, &mut units).unwrap_or_else(|repaired| {
+                report.note("lines with bytes that are no text, which are shown as \u{fffd}", Some(offset));
+                repaired
+            });
+            each(text.strip_suffix('\r').unwrap_or(&text), offset);
+        }
+        window.take(taken);
+        if window.ended() {
             return;
         }
-    };
-    let mut units: Vec<u16> = Vec::new();
-    let mut start = 2;
-    let (pairs, _) = bytes.as_chunks::<2>();
-    for (i, unit) in pairs.iter().map(|pair| wide(*pair)).enumerate().skip(1) {
-        let ends = unit == u16::from(b'\n');
-        if !ends {
-            units.push(unit);
-        }
-        if ends || i + 1 == pairs.len() {
-            let text = String::from_utf16(&units);
-            let text = text.as_deref().map_err(|_| Cow::Owned(String::from_utf16_lossy(&units)));
-            if !line(text, start) {
-                return;
+        if window.full() {
+            if !too_long {
+                report.note("lines of more than 256 MiB, left out", Some(window.offset()));
             }
-            units.clear();
-            start = (i + 1) * 2;
+            too_long = true;
+            // An even number: units are not torn.
+            window.take(window.text().len() & !1);
+        }
+        window.fill();
+    }
+}
+
+/// How text is coded.
+#[derive(Clone, Copy)]
+enum Coding {
+    /// UTF-8.
+    Plain,
+    /// UTF-16, with what makes a unit of two bytes.
+    Wide(fn([u8; 2]) -> u16),
+}
+
+impl Coding {
+    /// The next line without its end, and the bytes that it takes with it; `None` if none is whole. The last one of a
+    /// file needs no end.
+    fn line(self, bytes: &[u8], ended: bool) -> Option<(&[u8], usize)> {
+        let (found, end) = match self {
+            Self::Plain => (memchr::memchr(b'\n', bytes), 1),
+            Self::Wide(unit) => {
+                let (pairs, _) = bytes.as_chunks::<2>();
+                (pairs.iter().position(|pair| unit(*pair) == u16::from(b'\n')).map(|at| at * 2), 2)
+            }
+        };
+        match found {
+            Some(len) => Some((bytes.get(..len)?, len + end)),
+            // Half a unit at the end is no line.
+            None => (ended && bytes.len() >= end).then_some((bytes, bytes.len())),
+        }
+    }
+
+    /// The text of a line, or what is left of it where its bytes are no text.
+    fn text<'a>(self, line: &'a [u8], units: &mut Vec<u16>) -> Result<Cow<'a, str>, Cow<'a, str>> {
+        match self {
+            Self::Plain => match String::from_utf8_lossy(line) {
+                Cow::Owned(repaired) => Err(Cow::Owned(repaired)),
+                text => Ok(text),
+            },
+            Self::Wide(unit) => {
+                units.clear();
+                units.extend(line.as_chunks::<2>().0.iter().map(|pair| unit(*pair)));
+                let text = String::from_utf16(units).map(Cow::Owned);
+                text.map_err(|_| Cow::Owned(String::from_utf16_lossy(units)))
+            }
         }
     }
 }
@@ -59,10 +97,7 @@ pub(super) fn each_line(bytes: &[u8], report: &mut ImportReport, mut each: impl 
 /// there is something among them that no text has.
 pub(super) fn head_lines(head: &[u8], goes_on: bool) -> Option<Vec<String>> {
     let mut lines = Vec::new();
-    each_line(head, &mut ImportReport::default(), |line, _| {
-        lines.push(line.to_owned());
-        true
-    });
+    each_line(&mut Window::new(head), &mut ImportReport::default(), |line, _| lines.push(line.to_owned()));
     if goes_on {
         lines.pop();
     }
@@ -77,11 +112,24 @@ mod tests {
 
     fn lines(bytes: &[u8]) -> (Vec<(String, u64)>, u64) {
         let (mut report, mut out) = (ImportReport::default(), Vec::new());
-        each_line(bytes, &mut report, |line, offset| {
-            out.push((line.to_owned(), offset));
-            true
-        });
+        each_line(&mut Window::new(bytes), &mut report, |line, offset| out.push((line.to_owned(), offset)));
+        for piece in 1..=bytes.len().min(9) {
+            let mut in_pieces = Vec::new();
+            let mut window = Window::sized(bytes, piece, 1 << 20);
+            each_line(&mut window, &mut ImportReport::default(), |line, at| in_pieces.push((line.to_owned(), at)));
+            assert_eq!(in_pieces, out, "in pieces of {piece} bytes");
+        }
         (out, report.notes.iter().map(|note| note.count).sum())
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out() {
+        let long = "x".repeat(99);
+        let text = format!("a 1\n{long}\nb 2\n{long}");
+        let (mut report, mut out) = (ImportReport::default(), Vec::new());
+        each_line(&mut Window::sized(text.as_bytes(), 8, 40), &mut report, |line, at| out.push((line.to_owned(), at)));
+        assert_eq!(out, [("a 1".to_owned(), 0), ("b 2".to_owned(), 104)]);
+        assert_eq!((report.notes[0].count, report.notes[0].first_offset), (2, Some(4)));
     }
 
     #[test]

@@ -2,17 +2,17 @@
 //! objects (`N`, `O`, `D`). What bears one identifier belongs together and nests; different identifiers run beside each
 //! other, so each family gets a track that is free for as long as it lives.
 
+use super::id::Id;
 use super::places::Places;
 use crate::format::ImportReport;
 use crate::trace::{ArgsId, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
 
 /// Most tracks for the families of one name that live at the same time; further ones share the last and may overlap.
 const MAX_SLOTS: usize = 64;
 
 /// What tells families apart: process, category, name where it counts, identifier.
-pub(super) type FamilyKey<'a> = (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>, Cow<'a, str>);
+pub(super) type FamilyKey = (Id, NameId, NameId, Id);
 
 /// A name with its category and arguments.
 #[derive(Clone, Copy)]
@@ -44,16 +44,16 @@ struct Running {
 
 /// All families so far.
 #[derive(Default)]
-pub(super) struct Families<'a> {
-    groups: Vec<(Cow<'a, str>, String)>,
-    group_index: FxHashMap<(Cow<'a, str>, String), usize>,
+pub(super) struct Families {
+    groups: Vec<(Id, String)>,
+    group_index: FxHashMap<(Id, String), usize>,
     families: Vec<Family>,
-    running: FxHashMap<FamilyKey<'a>, Running>,
+    running: FxHashMap<FamilyKey, Running>,
 }
 
-impl<'a> Families<'a> {
+impl Families {
     /// Begins a span. `group` names the tracks of its family, if it is the first of it.
-    pub fn begin(&mut self, key: FamilyKey<'a>, group: &str, start_ns: i64, label: Label) {
+    pub fn begin(&mut self, key: FamilyKey, group: &str, start_ns: i64, label: Label) {
         let pid = key.0.clone();
         let living = self.running.get(&key).is_some_and(|running| !running.open.is_empty());
         if !living {
@@ -67,14 +67,7 @@ impl<'a> Families<'a> {
 
     /// Ends the innermost span of a family that has this name, or else the innermost; `false` = none is open. The end's
     /// arguments are used where the begin had none.
-    pub fn end(
-        &mut self,
-        key: &FamilyKey<'a>,
-        end_ns: i64,
-        end: Label,
-        report: &mut ImportReport,
-        offset: u64,
-    ) -> bool {
+    pub fn end(&mut self, key: &FamilyKey, end_ns: i64, end: Label, report: &mut ImportReport, offset: u64) -> bool {
         let Some(running) = self.running.get_mut(key) else { return false };
         let same = running.open.iter().rposition(|open| open.label.name == end.name);
         if same.is_none() && !running.open.is_empty() && end.name != NameId::EMPTY {
@@ -96,7 +89,7 @@ impl<'a> Families<'a> {
     }
 
     /// Adds a moment to a family, which begins with it if it is not living.
-    pub fn moment(&mut self, key: FamilyKey<'a>, group: &str, t_ns: i64, label: Label) {
+    pub fn moment(&mut self, key: FamilyKey, group: &str, t_ns: i64, label: Label) {
         let pid = key.0.clone();
         let family = match self.running.get(&key) {
             Some(running) => running.family,
@@ -113,7 +106,7 @@ impl<'a> Families<'a> {
         }
     }
 
-    fn family(&mut self, pid: Cow<'a, str>, group: &str, start_ns: i64) -> usize {
+    fn family(&mut self, pid: Id, group: &str, start_ns: i64) -> usize {
         let next = self.groups.len();
         let group = *self.group_index.entry((pid.clone(), group.to_owned())).or_insert_with(|| {
             self.groups.push((pid, group.to_owned()));
@@ -126,7 +119,7 @@ impl<'a> Families<'a> {
 
     /// Puts all families on tracks. Spans without an end reach to the end of the trace, whose threads
     /// end at `until_ns`.
-    pub fn finish(mut self, trace: &mut Trace, places: &mut Places<'a>, report: &mut ImportReport, until_ns: i64) {
+    pub fn finish(mut self, trace: &mut Trace, places: &mut Places, report: &mut ImportReport, until_ns: i64) {
         let until_ns = self.families.iter().map(|family| family.end_ns).fold(until_ns, i64::max);
         for running in self.running.into_values() {
             for open in running.open {

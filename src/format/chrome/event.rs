@@ -1,7 +1,6 @@
 //! One event of a Chrome trace, taken apart but not yet understood.
 
-use super::super::json::{Broken, Scanner, Token};
-use crate::format::ImportReport;
+use super::super::json::{Broken, Scanner, Token, members};
 use std::borrow::Cow;
 
 /// Text, borrowed from the file where it has no escapes.
@@ -28,6 +27,8 @@ pub(super) struct Event<'a> {
     pub flow_out: bool,
     /// `e`: a flow's end belongs to the span around it.
     pub binds_enclosing: bool,
+    /// Members that are not read, and where they end.
+    pub unread: Vec<(Text<'a>, u64)>,
 }
 
 /// A number or text as text; nothing for anything else.
@@ -40,7 +41,7 @@ pub(super) fn plain(token: Token<'_>) -> Text<'_> {
 }
 
 /// Takes an event apart; its opening bracket was taken.
-pub(super) fn take_apart<'a>(scanner: &mut Scanner<'a>, report: &mut ImportReport) -> Result<Event<'a>, Broken> {
+pub(super) fn take_apart<'a>(scanner: &mut Scanner<'a>) -> Result<Event<'a>, Broken> {
     let mut event = Event::default();
     let mut first = true;
     while scanner.more(b'}', &mut first)? {
@@ -68,10 +69,7 @@ pub(super) fn take_apart<'a>(scanner: &mut Scanner<'a>, report: &mut ImportRepor
             // Thread clocks, colours, scopes of moments and frames of single events are not shown.
             "s" | "tts" | "tdur" | "tidelta" | "tid_delta" | "cname" | "sf" | "esf" | "stack" | "estack" | "scope"
             | "use_async_tts" | "icount" | "idur" | "v" => {}
-            other => {
-                let what = format!("members `{other}` of events, not read");
-                report.note(&what, Some(scanner.pos() as u64));
-            }
+            _ => event.unread.push((key, scanner.pos() as u64)),
         }
     }
     Ok(event)
@@ -80,13 +78,10 @@ pub(super) fn take_apart<'a>(scanner: &mut Scanner<'a>, report: &mut ImportRepor
 /// `{"local": "0x1"}` or `{"global": "0x1"}`.
 fn id2<'a>(value: Token<'a>, event: &mut Event<'a>) {
     let Token::Nested(json) = value else { return };
-    let mut scanner = Scanner::new(json);
-    let mut first = true;
-    if !scanner.take(b'{') || !matches!(scanner.more(b'}', &mut first), Ok(true)) {
-        return;
-    }
-    if let Some((key, value)) = scanner.key().ok().and_then(|key| Some((key, scanner.value().ok()?))) {
-        event.id_is_local = key == "local";
-        event.id = Some(plain(value));
-    }
+    members(json, |key, value| {
+        if event.id.is_none() {
+            event.id_is_local = key == "local";
+            event.id = Some(plain(value));
+        }
+    });
 }

@@ -1,6 +1,6 @@
 //! Flow events (`s`, `t`, `f`, and spans with `bind_id`): points that are joined to arrows when all are read.
 
-use super::event::Text;
+use super::id::Id;
 use crate::format::ImportReport;
 use crate::trace::{FlowEnd, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
@@ -34,22 +34,23 @@ struct Point {
     offset: u64,
 }
 
-/// Category, name and identifier: together they tell flows apart.
-pub(super) type FlowKey<'a> = (Text<'a>, Text<'a>, Text<'a>);
+/// Category, name, process of an identifier that holds in its process only, and identifier: together they tell flows
+/// apart.
+pub(super) type FlowKey = (NameId, NameId, Option<Id>, Id);
 
 /// All points so far.
 #[derive(Default)]
-pub(super) struct FlowPoints<'a> {
-    flows: FxHashMap<FlowKey<'a>, u32>,
+pub(super) struct FlowPoints {
+    flows: FxHashMap<FlowKey, u32>,
     names: Vec<NameId>,
     points: Vec<Point>,
 }
 
-impl<'a> FlowPoints<'a> {
+impl FlowPoints {
     /// Adds a point of the flow with this category, name and identifier.
     pub fn add(
         &mut self,
-        key: FlowKey<'a>,
+        key: FlowKey,
         name: NameId,
         step: Step,
         (track, t_ns, bind): (TrackId, i64, Bind),

@@ -1,9 +1,10 @@
 //! What PyTorch's profiler (Kineto) puts into a Chrome trace beside its events: facts of the machine in the outer object,
 //! and memory use as moments.
 
-use super::super::json::{Scanner, Token};
+use super::super::json::{Scanner, Token, members};
 use super::async_events::Label;
-use super::event::{Event, Text};
+use super::event::Event;
+use super::id::Id;
 use super::places::Places;
 use crate::format::ImportReport;
 use crate::trace::{ArgValue, Trace};
@@ -48,19 +49,12 @@ fn devices(trace: &mut Trace, json: &[u8]) {
     }
     while let Ok(true) = scanner.more(b']', &mut first) {
         let Ok(Token::Nested(device)) = scanner.value() else { return };
-        let mut inner = Scanner::new(device);
-        let (mut name, mut id, mut first) = (None, None, true);
-        if !inner.take(b'{') {
-            continue;
-        }
-        while let Ok(true) = inner.more(b'}', &mut first) {
-            let Some((key, value)) = inner.key().ok().and_then(|key| Some((key, inner.value().ok()?))) else { break };
-            match (&*key, value) {
-                ("name", Token::Text(text)) => name = Some(text),
-                ("id", Token::Number(number)) => id = Some(number),
-                _ => {}
-            }
-        }
+        let (mut name, mut id) = (None, None);
+        members(device, |key, value| match (&*key, value) {
+            ("name", Token::Text(text)) => name = Some(text),
+            ("id", Token::Number(number)) => id = Some(number),
+            _ => {}
+        });
         if let Some(name) = name {
             trace.add_fact(&format!("device {}", id.unwrap_or("?")), &name);
         }
@@ -69,14 +63,17 @@ fn devices(trace: &mut Trace, json: &[u8]) {
 
 /// Memory by device, from `[memory]` moments. Older files tell changes only; then the curve begins at 0.
 #[derive(Default)]
-pub(super) struct Memory<'a> {
+pub(super) struct Memory {
     changed: FxHashMap<(i64, i64), f64>,
-    samples: Vec<(Text<'a>, String, i64, f64)>,
+    /// Process and name of each curve.
+    curves: Vec<(Id, String)>,
+    index: FxHashMap<(Id, String), u32>,
+    samples: Vec<(u32, i64, f64)>,
 }
 
-impl<'a> Memory<'a> {
+impl Memory {
     /// Takes a moment, if it tells of memory.
-    pub fn event(&mut self, trace: &Trace, event: &Event<'a>, t_ns: i64, label: Label) {
+    pub fn event(&mut self, trace: &Trace, event: &Event<'_>, t_ns: i64, label: Label) {
         if event.name != "[memory]" {
             return;
         }
@@ -94,7 +91,15 @@ impl<'a> Memory<'a> {
         }
         // PyTorch's numbers of device types: 0 is the host, all others are accelerators.
         let place = if kind == 0 { "host".to_owned() } else { format!("device {}", device.max(0)) };
-        let mut sample = |name: String, value: f64| self.samples.push((event.pid.clone(), name, t_ns, value));
+        let mut sample = |name: String, value: f64| {
+            let key = (Id::of(&event.pid), name);
+            let next = self.curves.len() as u32;
+            let curve = *self.index.entry(key).or_insert_with_key(|key| {
+                self.curves.push(key.clone());
+                next
+            });
+            self.samples.push((curve, t_ns, value));
+        };
         if let Some(reserved) = reserved.filter(|reserved| *reserved > 0.0) {
             sample(format!("Memory reserved, {place}"), reserved);
         }
@@ -110,11 +115,17 @@ impl<'a> Memory<'a> {
     }
 
     /// Makes counters of it, but for those that the file has itself, as our own exports do.
-    pub fn finish(self, trace: &mut Trace, places: &mut Places<'a>) {
+    pub fn finish(self, trace: &mut Trace, places: &mut Places) {
         let given: FxHashSet<String> = trace.counters().iter().map(|counter| counter.name.clone()).collect();
-        for (pid, name, t_ns, value) in self.samples.into_iter().filter(|(_, name, ..)| !given.contains(name)) {
-            let counter = places.own_counter(trace, &pid, &name, "bytes");
-            trace.sample(counter, t_ns, value);
+        let counters: Vec<_> = self
+            .curves
+            .into_iter()
+            .map(|(pid, name)| (!given.contains(&name)).then(|| places.own_counter(trace, &pid, &name, "bytes")))
+            .collect();
+        for (curve, t_ns, value) in self.samples {
+            if let Some(Some(counter)) = counters.get(curve as usize) {
+                trace.sample(*counter, t_ns, value);
+            }
         }
     }
 }

@@ -4,14 +4,16 @@
 mod async_events;
 mod event;
 mod flows;
+mod id;
 mod kineto;
 mod places;
 mod reader;
 mod samples;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod writer;
 
 pub use reader::read;
-pub(super) use reader::read_watched;
+pub(super) use reader::read_from;
 pub use writer::{to_json, write};

@@ -3,13 +3,13 @@
 //! Identifiers are kept as they are written, number or text, and always in pairs: threads of different processes may
 //! bear the same number. Names can come after the events, so they are given at the end.
 
-use super::event::Text;
+use super::id::Id;
 use crate::model::TrackKind;
 use crate::trace::{CounterId, Trace, TrackId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A process and a thread as they are written.
-type Place<'a> = (Text<'a>, Text<'a>);
+/// A process and a thread.
+type Place = (Id, Id);
 
 #[derive(Default)]
 struct Process {
@@ -22,23 +22,21 @@ struct Process {
 
 /// All processes and threads so far.
 #[derive(Default)]
-pub(super) struct Places<'a> {
-    tracks: FxHashMap<Place<'a>, TrackId>,
-    /// The place of the last event: most events follow one of the same thread.
-    last: Option<(Place<'a>, TrackId)>,
-    processes: Vec<(Text<'a>, Process)>,
-    process_index: FxHashMap<Text<'a>, usize>,
-    counters: FxHashMap<(Text<'a>, String), CounterId>,
-    counted_names: FxHashSet<(Text<'a>, String)>,
+pub(super) struct Places {
+    tracks: FxHashMap<Place, TrackId>,
+    /// The place of the last event, as it is written: most events follow one of the same thread.
+    last: (String, String, Option<TrackId>),
+    processes: Vec<(Id, Process)>,
+    process_index: FxHashMap<Id, usize>,
+    counters: FxHashMap<(Id, String), CounterId>,
+    counted_names: FxHashSet<(Id, String)>,
     orders: FxHashMap<TrackId, i64>,
     device: FxHashSet<TrackId>,
     uuids: u64,
 }
 
-// Texts are taken as they are, borrowed or not: the maps keep clones of them, which cost nothing where they are borrowed.
-#[allow(clippy::ptr_arg)]
-impl<'a> Places<'a> {
-    fn process(&mut self, pid: &Text<'a>) -> &mut Process {
+impl Places {
+    fn process(&mut self, pid: &Id) -> &mut Process {
         let next = self.processes.len();
         let index = *self.process_index.entry(pid.clone()).or_insert(next);
         if index == next {
@@ -54,40 +52,41 @@ impl<'a> Places<'a> {
         self.uuids
     }
 
-    /// The track of a thread.
-    pub fn thread(&mut self, trace: &mut Trace, pid: &Text<'a>, tid: &Text<'a>) -> TrackId {
-        if let Some(((known_pid, known_tid), id)) = &self.last
+    /// The track of a thread, whose process and number are given as they are written.
+    pub fn thread(&mut self, trace: &mut Trace, pid: &str, tid: &str) -> TrackId {
+        if let (known_pid, known_tid, Some(id)) = &self.last
             && known_pid == pid
             && known_tid == tid
         {
             return *id;
         }
-        let key = (pid.clone(), tid.clone());
+        let key = (Id::of(pid), Id::of(tid));
         let id = match self.tracks.get(&key) {
             Some(id) => *id,
             None => {
                 let uuid = self.uuid();
-                let id = {
-                    // Some producers name the thread where its number should be.
-                    let number = tid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-' || byte == b'x');
-                    let name = match &**tid {
-                        "" => "Events of no thread".to_owned(),
-                        _ if number => format!("Thread {tid}"),
-                        name => name.to_owned(),
-                    };
-                    trace.add_track(uuid, None, &name, "", TrackKind::Thread)
+                // Some producers name the thread where its number should be.
+                let number = tid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-' || byte == b'x');
+                let name = match tid {
+                    "" => "Events of no thread".to_owned(),
+                    _ if number => format!("Thread {tid}"),
+                    name => name.to_owned(),
                 };
-                self.tracks.insert(key.clone(), id);
-                self.process(pid).tracks.push(id);
+                let id = trace.add_track(uuid, None, &name, "", TrackKind::Thread);
+                self.process(&key.0).tracks.push(id);
+                self.tracks.insert(key, id);
                 id
             }
         };
-        self.last = Some((key, id));
+        let (last_pid, last_tid, last) = &mut self.last;
+        pid.clone_into(last_pid);
+        tid.clone_into(last_tid);
+        *last = Some(id);
         id
     }
 
     /// A new track of a process that is no thread.
-    pub fn other(&mut self, trace: &mut Trace, pid: &Text<'a>, name: &str) -> TrackId {
+    pub fn other(&mut self, trace: &mut Trace, pid: &Id, name: &str) -> TrackId {
         let uuid = self.uuid();
         let id = trace.add_track(uuid, None, name, "", TrackKind::Async);
         self.process(pid).tracks.push(id);
@@ -100,11 +99,11 @@ impl<'a> Places<'a> {
     }
 
     /// Takes in what a metadata event says; `false` = it says nothing that is shown.
-    pub fn describe(&mut self, trace: &mut Trace, what: &str, (pid, tid): (&Text<'a>, &Text<'a>), value: &str) -> bool {
+    pub fn describe(&mut self, trace: &mut Trace, what: &str, (pid, tid): (&str, &str), value: &str) -> bool {
         match what {
-            "process_name" => self.process(pid).name = Some(value.to_owned()),
-            "process_labels" => self.process(pid).labels = value.to_owned(),
-            "process_sort_index" => self.process(pid).order = value.parse().unwrap_or(0),
+            "process_name" => self.process(&Id::of(pid)).name = Some(value.to_owned()),
+            "process_labels" => self.process(&Id::of(pid)).labels = value.to_owned(),
+            "process_sort_index" => self.process(&Id::of(pid)).order = value.parse().unwrap_or(0),
             "thread_sort_index" => {
                 let track = self.thread(trace, pid, tid);
                 self.orders.insert(track, value.parse().unwrap_or(0));
@@ -120,7 +119,7 @@ impl<'a> Places<'a> {
 
     /// One counter for each series. The first of a name bears the name alone, with its key as the unit unless that is
     /// the usual `value`; further ones are told apart by their key.
-    pub fn counter(&mut self, trace: &mut Trace, pid: &Text<'a>, name: &str, key: &str) -> CounterId {
+    pub fn counter(&mut self, trace: &mut Trace, pid: &Id, name: &str, key: &str) -> CounterId {
         let place = (pid.clone(), format!("{name}\0{key}"));
         if let Some(&id) = self.counters.get(&place) {
             return id;
@@ -132,7 +131,7 @@ impl<'a> Places<'a> {
     }
 
     /// A counter of this very name and unit.
-    pub fn own_counter(&mut self, trace: &mut Trace, pid: &Text<'a>, name: &str, unit: &str) -> CounterId {
+    pub fn own_counter(&mut self, trace: &mut Trace, pid: &Id, name: &str, unit: &str) -> CounterId {
         let place = (pid.clone(), format!("{name}\0{unit}\0own"));
         match self.counters.get(&place) {
             Some(&id) => id,
@@ -140,14 +139,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn add_counter(
-        &mut self,
-        trace: &mut Trace,
-        pid: &Text<'a>,
-        title: &str,
-        unit: &str,
-        place: (Text<'a>, String),
-    ) -> CounterId {
+    fn add_counter(&mut self, trace: &mut Trace, pid: &Id, title: &str, unit: &str, place: (Id, String)) -> CounterId {
         let uuid = self.uuid();
         let id = trace.add_counter(uuid, title, unit, "");
         self.counters.insert(place, id);

@@ -2,23 +2,23 @@
 //! event that is no JSON is passed over.
 
 use super::super::decimal::ns_of_micros;
-use super::super::json::{Broken, Scanner, Token};
+use super::super::json::{Scanner, Token, members};
+use super::super::window::Window;
 use super::super::{FormatError, ImportReport};
 use super::async_events::{Families, FamilyKey, Label};
-use super::event::{Event, Text, plain, take_apart};
+use super::event::{Event, plain};
 use super::flows::{Bind, FlowPoints, Step};
+use super::id::Id;
 use super::places::Places;
-use super::{kineto, samples};
-use crate::format::{Watch, device_work};
+use super::samples::{self, Sample};
+use super::{kineto, walk};
+use crate::format::device_work;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// Longer spans are taken for damage: what recorded them has overflowed. Seven days, in nanoseconds.
 const ABSURD_NS: i64 = 7 * 86_400 * 1_000_000_000;
-
-/// Events between two looks at whether they are still wanted.
-const WATCH_EVERY: u64 = 4096;
 
 /// Number of events at which XProf cuts its export without a word.
 const CUT_AT: u64 = 1_000_000;
@@ -28,62 +28,55 @@ const CUT_AT: u64 = 1_000_000;
 /// # Errors
 /// [`FormatError::Damaged`] if there is no event in it, with the place and what was expected.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
-    read_watched(bytes, &Watch::default(), (0.0, 1.0))
+    read_from(&mut Window::new(bytes))
 }
 
-/// The same, where somebody looks on: `part` is the share of the whole that this is. When it is cancelled it ends where it
-/// is.
-pub(in crate::format) fn read_watched<'a>(
-    bytes: &'a [u8],
-    watch: &'a Watch,
-    part: (f64, f64),
-) -> Result<(Trace, ImportReport), FormatError> {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = Reader::new(Scanner::new(text));
-    reader.watch = Some((watch, part, text.len() as u64));
-    let result = reader.file();
-    match result {
+/// Reads a file piece by piece.
+pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, ImportReport), FormatError> {
+    let mut reader = Reader::default();
+    match walk::file(&mut reader, window) {
         Err(broken) if reader.events == 0 => {
             let hint = "a Chrome trace is an array of events or an object with `traceEvents`";
-            Err(FormatError::Damaged { what: format!("No event: {}", broken.what), offset: broken.offset as u64, hint })
+            return Err(FormatError::Damaged {
+                what: format!("No event: {}", broken.what),
+                offset: broken.offset as u64,
+                hint,
+            });
         }
-        result => {
-            if let Err(broken) = result {
-                let left = text.len().saturating_sub(broken.offset);
-                reader.report.note(&format!("place where reading ended: {}", broken.what), Some(broken.offset as u64));
-                reader.report.torn_tail_bytes = left as u64;
-            }
-            Ok(reader.finish())
+        Err(broken) => {
+            let offset = broken.offset as u64;
+            reader.report.note(&format!("place where reading ended: {}", broken.what), Some(offset));
+            reader.report.torn_tail_bytes = window.drain().saturating_sub(offset);
         }
+        Ok(()) => {}
     }
+    Ok(reader.finish())
 }
 
-struct Reader<'a> {
-    scanner: Scanner<'a>,
-    trace: Trace,
-    report: ImportReport,
-    events: u64,
-    places: Places<'a>,
-    flows: FlowPoints<'a>,
-    families: Families<'a>,
-    memory: kineto::Memory<'a>,
+/// What was read so far. Nothing in it borrows from the file.
+pub(super) struct Reader {
+    pub trace: Trace,
+    pub report: ImportReport,
+    pub events: u64,
+    places: Places,
+    flows: FlowPoints,
+    families: Families,
+    memory: kineto::Memory,
     /// Whether spans of a category are work of a device, by its number.
     device_categories: FxHashMap<NameId, bool>,
-    frames: Option<&'a [u8]>,
-    samples: Option<&'a [u8]>,
+    /// The table of frames, as it is written.
+    pub frames: Option<Vec<u8>>,
+    pub samples: Vec<Sample>,
     /// Spans whose length cannot be true: drawn to the end of the trace, which is known at the end.
     absurd: Vec<(TrackId, i64, Label)>,
     /// Events at time 0, which most producers write where they have no time.
     timeless: Vec<(TrackId, i64, Label)>,
     args: Vec<(NameId, ArgValue)>,
-    /// Who looks on, the share of the whole that this is, and the bytes in all.
-    watch: Option<(&'a Watch, (f64, f64), u64)>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(scanner: Scanner<'a>) -> Self {
+impl Default for Reader {
+    fn default() -> Self {
         Self {
-            scanner,
             report: ImportReport::new("Chrome JSON"),
             events: 0,
             places: Places::default(),
@@ -92,103 +85,22 @@ impl<'a> Reader<'a> {
             memory: kineto::Memory::default(),
             device_categories: FxHashMap::default(),
             frames: None,
-            samples: None,
+            samples: Vec::new(),
             absurd: Vec::new(),
             timeless: Vec::new(),
             args: Vec::new(),
-            watch: None,
             trace: Trace::default(),
         }
     }
+}
 
-    fn file(&mut self) -> Result<(), Broken> {
-        let here = |scanner: &Scanner, what| Broken { what, offset: scanner.pos() };
-        if self.scanner.take(b'[') {
-            return self.event_list();
+impl Reader {
+    /// Takes in an event that begins at this place.
+    pub fn event(&mut self, event: &Event<'_>, offset: u64) {
+        self.events += 1;
+        for (member, end) in &event.unread {
+            self.report.note(&format!("members `{member}` of events, not read"), Some(*end));
         }
-        if !self.scanner.take(b'{') {
-            return Err(here(&self.scanner, "an array or object was expected"));
-        }
-        let (mut first, mut found) = (true, false);
-        while self.scanner.more(b'}', &mut first)? {
-            let key = self.scanner.key()?;
-            if key == "traceEvents" && self.scanner.take(b'[') {
-                found = true;
-                self.event_list()?;
-                if self.scanner.peek().is_none() {
-                    break;
-                }
-                continue;
-            }
-            match (&*key, self.scanner.value()?) {
-                ("stackFrames", Token::Nested(json)) => self.frames = Some(json),
-                ("samples", Token::Nested(json)) => self.samples = Some(json),
-                (key, value) => kineto::fact(&mut self.trace, &mut self.report, key, value),
-            }
-        }
-        if found { Ok(()) } else { Err(here(&self.scanner, "the object has no `traceEvents`")) }
-    }
-
-    /// The events of an array; its opening bracket was taken.
-    fn event_list(&mut self) -> Result<(), Broken> {
-        let mut first = true;
-        loop {
-            if self.events.is_multiple_of(WATCH_EVERY)
-                && let Some((watch, part, all)) = self.watch
-            {
-                if watch.cancelled() {
-                    return Ok(());
-                }
-                watch.set(part, self.scanner.pos() as u64, all);
-            }
-            // Tools that stream write no closing bracket: the end of the file is the end of the list.
-            if !first && self.scanner.peek().is_none() {
-                self.report.note("event list without its closing bracket, as streaming tools write it", None);
-                return Ok(());
-            }
-            match self.scanner.more(b']', &mut first) {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
-                Err(broken) => {
-                    self.pass_over(broken)?;
-                    continue;
-                }
-            }
-            if self.scanner.peek().is_none() && self.events > 0 {
-                self.report.note("event list without its closing bracket, as streaming tools write it", None);
-                return Ok(());
-            }
-            if let Err(broken) = self.next_event() {
-                self.pass_over(broken)?;
-                first = true;
-            }
-        }
-    }
-
-    fn next_event(&mut self) -> Result<(), Broken> {
-        let offset = self.scanner.pos() as u64;
-        if self.scanner.take(b'{') {
-            let event = take_apart(&mut self.scanner, &mut self.report)?;
-            self.event(&event, offset);
-            self.events += 1;
-        } else {
-            self.scanner.value()?;
-            self.report.note("things among the events that are no object, left out", Some(offset));
-        }
-        Ok(())
-    }
-
-    /// Goes on at the next event after one that is no JSON, for example because a text in it has a bare quote.
-    fn pass_over(&mut self, broken: Broken) -> Result<(), Broken> {
-        if self.events == 0 || !self.scanner.seek_object() {
-            return Err(broken);
-        }
-        let what = format!("events that are no JSON ({}), left out", broken.what);
-        self.report.note(&what, Some(broken.offset as u64));
-        Ok(())
-    }
-
-    fn event(&mut self, event: &Event<'a>, offset: u64) {
         match &*event.kind {
             "X" | "B" | "E" | "i" | "I" | "R" | "P" => self.on_thread(event, offset),
             "C" => self.counter(event, offset),
@@ -200,7 +112,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn time(&mut self, event: &Event<'a>, offset: u64) -> Option<i64> {
+    fn time(&mut self, event: &Event<'_>, offset: u64) -> Option<i64> {
         let time = event.start.as_deref().and_then(ns_of_micros);
         if time.is_none() {
             self.report.note("events without a time that is a number, left out", Some(offset));
@@ -208,7 +120,7 @@ impl<'a> Reader<'a> {
         time
     }
 
-    fn label(&mut self, event: &Event<'a>, offset: u64) -> Label {
+    fn label(&mut self, event: &Event<'_>, offset: u64) -> Label {
         Label {
             name: self.trace.intern(&event.name),
             category: self.trace.intern(&event.category),
@@ -217,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Spans and moments of a thread.
-    fn on_thread(&mut self, event: &Event<'a>, offset: u64) {
+    fn on_thread(&mut self, event: &Event<'_>, offset: u64) {
         let Some(start_ns) = self.time(event, offset) else { return };
         let track = self.places.thread(&mut self.trace, &event.pid, &event.tid);
         if event.kind == "E" {
@@ -241,7 +153,7 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(id) = &event.bind_id {
-            let key = (event.category.clone(), Cow::Borrowed(""), id.clone());
+            let key = (label.category, NameId::EMPTY, None, Id::of(id));
             let at = (track, start_ns, Bind::Enclosing);
             match (event.flow_in, event.flow_out) {
                 (true, true) => self.flows.add(key, label.name, Step::Pass, at, offset),
@@ -252,7 +164,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn end(&mut self, event: &Event<'a>, track: TrackId, end_ns: i64, offset: u64) {
+    fn end(&mut self, event: &Event<'_>, track: TrackId, end_ns: i64, offset: u64) {
         match self.trace.end(track, end_ns) {
             None if event.name.is_empty() => self.report.note("ends without a begin, left out", Some(offset)),
             None => {
@@ -273,7 +185,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn complete(&mut self, event: &Event<'a>, track: TrackId, start_ns: i64, label: Label, offset: u64) {
+    fn complete(&mut self, event: &Event<'_>, track: TrackId, start_ns: i64, label: Label, offset: u64) {
         let dur_ns = event.dur.as_deref().map_or(Some(0), ns_of_micros).unwrap_or_else(|| {
             self.report.note("durations that are no number, drawn without duration", Some(offset));
             0
@@ -300,9 +212,9 @@ impl<'a> Reader<'a> {
         self.trace.complete(track, start_ns, dur_ns, label.name, label.category, label.args);
     }
 
-    fn flow(&mut self, event: &Event<'a>, offset: u64) {
+    fn flow(&mut self, event: &Event<'_>, offset: u64) {
         let Some(t_ns) = self.time(event, offset) else { return };
-        let Some(id) = event.id.clone().or_else(|| event.bind_id.clone()) else {
+        let Some(id) = event.id.as_deref().or(event.bind_id.as_deref()) else {
             self.report.note("flow events without an identifier, left out", Some(offset));
             return;
         };
@@ -313,22 +225,23 @@ impl<'a> Reader<'a> {
             _ if event.binds_enclosing => (Step::End, Bind::Enclosing),
             _ => (Step::End, Bind::Next),
         };
-        let name = self.trace.intern(if event.name.is_empty() { &event.category } else { &event.name });
-        let scope = if event.id_is_local { format!("{} {id}", event.pid).into() } else { id };
-        self.flows.add((event.category.clone(), event.name.clone(), scope), name, step, (track, t_ns, bind), offset);
+        let (name, category) = (self.trace.intern(&event.name), self.trace.intern(&event.category));
+        let shown = if event.name.is_empty() { category } else { name };
+        let scope = event.id_is_local.then(|| Id::of(&event.pid));
+        self.flows.add((category, name, scope, Id::of(id)), shown, step, (track, t_ns, bind), offset);
     }
 
-    fn on_no_thread(&mut self, event: &Event<'a>, offset: u64) {
+    fn on_no_thread(&mut self, event: &Event<'_>, offset: u64) {
         let Some(t_ns) = self.time(event, offset) else { return };
-        let Some(id) = event.id.clone() else {
+        let Some(id) = &event.id else {
             self.report.note("asynchronous events without an identifier, left out", Some(offset));
             return;
         };
         let label = self.label(event, offset);
         // Newer events are told apart by category and identifier, older ones and objects by their name too.
         let newer = matches!(&*event.kind, "b" | "e" | "n");
-        let name: Text<'a> = if newer { Cow::Borrowed("") } else { event.name.clone() };
-        let key: FamilyKey<'a> = (event.pid.clone(), event.category.clone(), name, id);
+        let name = if newer { NameId::EMPTY } else { label.name };
+        let key: FamilyKey = (Id::of(&event.pid), label.category, name, Id::of(id));
         let object = matches!(&*event.kind, "N" | "O" | "D");
         let group = if object { format!("{} (objects)", event.name) } else { event.name.to_string() };
         match &*event.kind {
@@ -343,30 +256,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn metadata(&mut self, event: &Event<'a>, offset: u64) {
+    fn metadata(&mut self, event: &Event<'_>, offset: u64) {
         let mut value = None;
-        if let Some(args) = event.args {
-            let mut scanner = Scanner::new(args);
-            let (mut first, mut opened) = (true, scanner.take(b'{'));
-            while opened {
-                opened = scanner.more(b'}', &mut first).unwrap_or(false);
-                let Some((key, token)) = opened.then(|| Some((scanner.key().ok()?, scanner.value().ok()?))).flatten()
-                else {
-                    break;
-                };
-                if matches!(&*key, "name" | "labels" | "sort_index") {
-                    value = Some(plain(token));
-                }
+        members(event.args.unwrap_or(&[]), |key, token| {
+            if matches!(&*key, "name" | "labels" | "sort_index") {
+                value = Some(plain(token));
             }
-        }
-        let place = (&event.pid, &event.tid);
+        });
+        let place = (&*event.pid, &*event.tid);
         let known = value.is_some_and(|value| self.places.describe(&mut self.trace, &event.name, place, &value));
         if !known {
             self.report.note(&format!("descriptions of kind `{}`, not shown", event.name), Some(offset));
         }
     }
 
-    fn counter(&mut self, event: &Event<'a>, offset: u64) {
+    fn counter(&mut self, event: &Event<'_>, offset: u64) {
         let Some(t_ns) = self.time(event, offset) else { return };
         let args = self.arguments(event.args, offset);
         let series: Vec<(NameId, ArgValue)> = self.trace.args(args).collect();
@@ -378,6 +282,7 @@ impl<'a> Reader<'a> {
             Some(id) => Cow::Owned(format!("{} {id}", event.name)),
             None => event.name.clone(),
         };
+        let pid = Id::of(&event.pid);
         for (key, value) in series {
             let number = match value {
                 ArgValue::Int(value) => Some(value as f64),
@@ -390,13 +295,13 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let key = self.trace.name(key).to_owned();
-            let counter = self.places.counter(&mut self.trace, &event.pid, &name, &key);
+            let counter = self.places.counter(&mut self.trace, &pid, &name, &key);
             self.trace.sample(counter, t_ns, number);
             self.report.counters += 1;
         }
     }
 
-    fn arguments(&mut self, args: Option<&'a [u8]>, offset: u64) -> ArgsId {
+    fn arguments(&mut self, args: Option<&[u8]>, offset: u64) -> ArgsId {
         let Some(args) = args else { return ArgsId::NONE };
         let mut scanner = Scanner::new(args);
         self.args.clear();
@@ -448,9 +353,8 @@ impl<'a> Reader<'a> {
         }
         self.families.finish(&mut self.trace, &mut self.places, &mut self.report, end_ns);
         self.memory.finish(&mut self.trace, &mut self.places);
-        if let Some(samples) = self.samples {
-            samples::add(&mut self.trace, &mut self.places, &mut self.report, self.frames, samples);
-        }
+        let samples = std::mem::take(&mut self.samples);
+        samples::add(&mut self.trace, &mut self.places, &mut self.report, self.frames.as_deref(), samples);
         self.places.finish(&mut self.trace);
         self.trace.settle();
         self.flows.finish(&mut self.trace, &mut self.report);

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::{read, to_json};
+use super::{read, read_from, to_json};
+use crate::format::window::Window;
 use crate::model::TrackKind;
 use crate::trace::Trace;
+use proptest::prelude::*;
 
 fn events(list: &str) -> (Trace, crate::format::ImportReport) {
     read(format!("[{list}]").as_bytes()).unwrap()
@@ -180,4 +182,53 @@ fn arguments_over_several_lines_are_put_on_one() {
     );
     let span = trace.tracks()[0].lane(0).unwrap().get(0).unwrap();
     assert_eq!(trace.arg_text(&span, "Input Dims"), Some("[[2, 3], [], \"x \\\" , y\"]"));
+}
+
+const ALL_KINDS: &str = r#"{"displayTimeUnit":"ns","big":123456,"stackFrames":{"1":{"name":"main"},"2":{"name":"work","parent":1}},
+ "samples":[{"tid":9,"ts":10,"sf":2}, {"tid":9,"ts":20,"sf":1}, 17, {"sf":1}],"traceEvents":[ {"ph":"M","pid":1,"name":"process_name","args":{"name":"p"}},
+ {"ph":"X","pid":1,"tid":1,"ts":1.5,"dur":2,"name":"a\u00e9\\b","cat":"kernel","args":{"x":[1,{"}":2}],"y":"z, }"},"odd":1},
+ {"ph":"B","pid":1,"tid":"t","ts":2,"name":"b"},{"ph":"E","pid":1,"tid":"t","ts":3}, 12345, true, "text",
+ {"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":"a "quoted" name"},
+ {"ph":"s","id":3,"cat":"f","pid":1,"tid":1,"ts":2,"name":"f"} ,
+ {"ph":"f","id":3,"cat":"f","pid":1,"tid":"t","ts":2.5,"name":"f","bp":"e"},{"ph":"C","pid":1,"ts":6,"name":"m","args":{"v":3}},],
+ "deviceProperties":[{"id":0,"name":"d"}],"last":false}"#;
+
+fn outcome(read: Result<(Trace, crate::format::ImportReport), crate::format::FormatError>) -> Result<String, String> {
+    read.map(|(trace, report)| format!("{}{report:?}", String::from_utf8_lossy(&to_json(&trace))))
+        .map_err(|error| error.to_string())
+}
+
+proptest! {
+    #[test]
+    fn pieces_of_any_size_give_the_same_trace(cut in 0usize..1600, piece in 1usize..200, hole in prop::option::of(0usize..1500)) {
+        let mut bytes = ALL_KINDS.as_bytes().to_vec();
+        bytes.truncate(cut);
+        if let Some(hole) = hole.filter(|hole| *hole < bytes.len()) { bytes.remove(hole); }
+        let whole = outcome(read(&bytes));
+        prop_assert_eq!(outcome(read_from(&mut Window::sized(&bytes[..], piece, 1 << 20))), whole);
+    }
+}
+
+#[test]
+fn no_more_of_a_file_is_in_memory_than_is_taken_apart() {
+    let event = |i: u64| format!(r#"{{"ph":"X","pid":1,"tid":{},"ts":{i}.5,"dur":0.25,"name":"op"}}"#, i % 7);
+    let list: Vec<String> = (1..20_000).map(event).collect();
+    let text = format!("[{}]", list.join(",\n"));
+    let mut window = Window::sized(text.as_bytes(), 4096, 1 << 20);
+    let (trace, report) = read_from(&mut window).unwrap();
+    assert_eq!((trace.span_count(), notes(&report)), (19_999, vec![]));
+    assert!(text.len() > 1 << 20 && window.held() <= 16 << 10, "{}", window.held());
+}
+
+#[test]
+fn an_event_that_fills_the_memory_is_passed_over() {
+    let sound = r#"{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"sound"}"#;
+    let endless = format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":"{}"}}"#, "x".repeat(9000));
+    let list = [sound, &endless, sound, &endless, sound].join(",\n");
+    let (trace, report) = read_from(&mut Window::sized(format!("[{list}]").as_bytes(), 64, 4096)).unwrap();
+    let what = "events that are no JSON (an event is longer than 256 MiB), left out";
+    assert_eq!((trace.span_count(), notes(&report)), (3, vec![(what, 2)]));
+    let only = format!("[{endless}]");
+    let error = read_from(&mut Window::sized(only.as_bytes(), 64, 4096)).unwrap_err();
+    assert!(error.to_string().starts_with("No event: an event is longer than 256 MiB at byte 1"), "{error}");
 }

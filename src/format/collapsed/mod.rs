@@ -5,4 +5,5 @@ mod writer;
 
 pub(super) use reader::looks_like;
 pub use reader::read;
+pub(super) use reader::read_from;
 pub use writer::to_text;

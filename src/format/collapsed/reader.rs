@@ -4,6 +4,7 @@
 use super::super::decimal::{is_whole, scaled};
 use super::super::stacks::{Frame, Stacks};
 use super::super::text::{each_line, head_lines};
+use super::super::window::Window;
 use super::super::{FormatError, ImportReport};
 use crate::model::TrackKind;
 use crate::trace::{ArgsId, Trace};
@@ -16,6 +17,11 @@ const TRACK: &str = "Stacks";
 /// # Errors
 /// [`FormatError::Damaged`] if there is no stack in it.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
+    read_from(&mut Window::new(bytes))
+}
+
+/// Reads a file piece by piece.
+pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, ImportReport), FormatError> {
     let mut trace = Trace::default();
     let track = trace.add_track(1, None, TRACK, "", TrackKind::Thread);
     let mut stacks = Stacks::new(track);
@@ -24,17 +30,17 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
     let mut odd = ImportReport::default();
     let mut frames: Vec<Frame> = Vec::new();
     let (mut now_ns, mut count) = (0i64, 0u64);
-    each_line(bytes, &mut report, |line, offset| {
+    each_line(window, &mut report, |line, offset| {
         let Some((stack, number)) = split(line) else {
             if !line.trim().is_empty() {
                 odd.note("lines that are no stack with a number, left out", Some(offset));
             }
-            return true;
+            return;
         };
         // Too large a number is the only reason why there is none.
         let Some(end_ns) = scaled(number, 0).and_then(|weight| now_ns.checked_add(weight)) else {
             odd.note("stacks with too large a number, left out", Some(offset));
-            return true;
+            return;
         };
         if !is_whole(number) {
             odd.note("numbers with a fraction, rounded", Some(offset));
@@ -44,12 +50,11 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
         stacks.put(&mut trace, now_ns, end_ns, &frames);
         now_ns = end_ns;
         count += 1;
-        true
     });
     if count == 0 {
         return Err(FormatError::Damaged {
             what: "No stack".to_owned(),
-            offset: bytes.len() as u64,
+            offset: window.drain(),
             hint: "collapsed stacks are lines such as `outer;inner 12`",
         });
     }

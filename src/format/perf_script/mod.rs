@@ -12,3 +12,4 @@ mod reader;
 
 pub(super) use lines::looks_like;
 pub use reader::read;
+pub(super) use reader::read_from;

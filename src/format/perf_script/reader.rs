@@ -2,6 +2,7 @@
 
 use super::super::stacks::{Frame, Stacks, lasts, usual_gap};
 use super::super::text::each_line;
+use super::super::window::Window;
 use super::super::{FormatError, ImportReport};
 use super::lines::{Header, addressed, frame, header};
 use crate::model::TrackKind;
@@ -14,17 +15,19 @@ use std::ops::Range;
 /// # Errors
 /// [`FormatError::Damaged`] if there is no sample in it.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
+    read_from(&mut Window::new(bytes))
+}
+
+/// Reads a file piece by piece.
+pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, ImportReport), FormatError> {
     let mut reader = Reader::default();
     let mut report = ImportReport::new("perf script");
-    each_line(bytes, &mut report, |line, offset| {
-        reader.line(line, offset);
-        true
-    });
+    each_line(window, &mut report, |line, offset| reader.line(line, offset));
     reader.end_sample();
     if reader.samples == 0 {
         return Err(FormatError::Damaged {
             what: "No sample".to_owned(),
-            offset: bytes.len() as u64,
+            offset: window.drain(),
             hint: "the text of `perf script` has lines such as `comm 12/34 5.678901: 1000 cycles:`",
         });
     }

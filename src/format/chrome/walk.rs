@@ -1,0 +1,284 @@
+//! Goes through a Chrome trace piece by piece: what is around the events, and one event after the other. What the end of
+//! the window cuts is looked at again when there is more; an event that is no JSON is passed over.
+
+use super::super::json::{Broken, Scanner, Token};
+use super::super::window::Window;
+use super::event::take_apart;
+use super::kineto;
+use super::reader::Reader;
+use super::samples::Sample;
+
+/// Bytes that are kept of a stretch in which the next event was not found: the end of one may be the last thing in it.
+const KEPT: usize = 64;
+/// Things without an end that are passed over: each is looked for through all that a window can hold.
+const MAX_ENDLESS: u32 = 16;
+
+/// What became of one step.
+enum Step {
+    /// Something was taken in.
+    Went,
+    /// The end of the list or object.
+    End,
+    /// The window ends too early.
+    More,
+}
+
+/// What a member of the outer object is.
+enum Member {
+    /// It was taken in.
+    Taken,
+    /// The list of events begins.
+    Events,
+    /// The list of samples begins.
+    Samples,
+    /// There is none.
+    End,
+}
+
+/// Reads a whole file.
+pub(super) fn file(reader: &mut Reader, window: &mut Window<'_>) -> Result<(), Broken> {
+    window.fill_to(3);
+    if window.text().starts_with(b"\xef\xbb\xbf") {
+        window.take(3);
+    }
+    let opened = thing(window, |scanner, ended| match scanner.peek() {
+        None if !ended => Ok(None),
+        Some(open @ (b'[' | b'{')) => {
+            scanner.take(open);
+            Ok(Some(open))
+        }
+        _ => Err(Broken { what: "an array or object was expected", offset: scanner.pos() }),
+    })?;
+    if opened == b'[' {
+        return Walk::default().events(reader, window);
+    }
+    let (mut first, mut found) = (true, false);
+    loop {
+        match thing(window, |scanner, ended| member(reader, scanner, &mut first, ended))? {
+            Member::Taken => {}
+            Member::End => break,
+            Member::Events => {
+                found = true;
+                Walk::default().events(reader, window)?;
+                let next = thing(window, |scanner, ended| match scanner.peek() {
+                    None if !ended => Ok(None),
+                    next => Ok(Some(next)),
+                })?;
+                if next.is_none() {
+                    break;
+                }
+            }
+            Member::Samples => Walk::default().samples(reader, window)?,
+        }
+    }
+    let what = "the object has no `traceEvents`";
+    if found { Ok(()) } else { Err(Broken { what, offset: window.offset() as usize }) }
+}
+
+/// Takes one thing off the window, which takes in more until the thing is whole. `take` returns `None` where it is not,
+/// and has done nothing then.
+fn thing<T>(
+    window: &mut Window<'_>,
+    mut take: impl FnMut(&mut Scanner<'_>, bool) -> Result<Option<T>, Broken>,
+) -> Result<T, Broken> {
+    loop {
+        let ended = window.ended();
+        let mut scanner = Scanner::at(window.text(), window.offset());
+        match take(&mut scanner, ended) {
+            Ok(Some(found)) => {
+                let read = scanner.read();
+                window.take(read);
+                return Ok(found);
+            }
+            Ok(None) if ended => return Err(Broken { what: "the text ends too early", offset: scanner.pos() }),
+            Err(broken) if ended || !scanner.is_cut(&broken) => return Err(broken),
+            _ if window.full() => {
+                return Err(Broken { what: "something is longer than 256 MiB", offset: window.offset() as usize });
+            }
+            _ => window.fill(),
+        }
+    }
+}
+
+/// The next member of the outer object.
+fn member(
+    reader: &mut Reader,
+    scanner: &mut Scanner<'_>,
+    first: &mut bool,
+    ended: bool,
+) -> Result<Option<Member>, Broken> {
+    let mut still_first = *first;
+    if !scanner.more(b'}', &mut still_first)? {
+        return Ok(Some(Member::End));
+    }
+    let key = scanner.key()?;
+    let list = match &*key {
+        "traceEvents" => Some(Member::Events),
+        "samples" => Some(Member::Samples),
+        _ => None,
+    };
+    if list.is_some() && scanner.take(b'[') {
+        *first = still_first;
+        return Ok(list);
+    }
+    match (&*key, scanner.value()?) {
+        // Its last digits may be missing.
+        (_, Token::Number(_)) if scanner.at_end() && !ended => return Ok(None),
+        ("stackFrames", Token::Nested(json)) => reader.frames = Some(json.to_vec()),
+        (key, value) => kineto::fact(&mut reader.trace, &mut reader.report, key, value),
+    }
+    *first = still_first;
+    Ok(Some(Member::Taken))
+}
+
+/// A walk through a list whose opening bracket was taken.
+struct Walk {
+    first: bool,
+    /// What was broken, where the next event is still looked for.
+    lost: Option<Broken>,
+    endless: u32,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Self { first: true, lost: None, endless: 0 }
+    }
+}
+
+impl Walk {
+    /// Takes in all events.
+    fn events(mut self, reader: &mut Reader, window: &mut Window<'_>) -> Result<(), Broken> {
+        loop {
+            let ended = window.ended();
+            let mut scanner = Scanner::at(window.text(), window.offset());
+            let outcome = self.events_in(reader, &mut scanner, ended);
+            let read = scanner.read();
+            window.take(read);
+            if outcome? {
+                return Ok(());
+            }
+            if window.full() {
+                self.endless += 1;
+                let broken = Broken { what: "an event is longer than 256 MiB", offset: window.offset() as usize };
+                if reader.events == 0 || self.endless > MAX_ENDLESS {
+                    return Err(broken);
+                }
+                self.lost = Some(broken);
+                // Its own bracket is not the next one.
+                window.take(1);
+            } else {
+                window.fill();
+            }
+        }
+    }
+
+    /// Takes in all events that are whole; returns whether the list has ended.
+    fn events_in(&mut self, reader: &mut Reader, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
+        loop {
+            if self.lost.is_some() && !self.seek(reader, scanner, ended)? {
+                return Ok(false);
+            }
+            let (before, first) = (scanner.clone(), self.first);
+            match self.event(reader, scanner, ended) {
+                Ok(Step::Went) => {}
+                Ok(Step::End) => return Ok(true),
+                Err(broken) if ended || !scanner.is_cut(&broken) => {
+                    if reader.events == 0 {
+                        return Err(broken);
+                    }
+                    self.lost = Some(broken);
+                }
+                Ok(Step::More) | Err(_) => {
+                    (*scanner, self.first) = (before, first);
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// Goes on at the next event after one that is no JSON, for example because a text in it has a bare quote; returns
+    /// whether it was found.
+    fn seek(&mut self, reader: &mut Reader, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
+        let found = scanner.seek_object();
+        match self.lost.take() {
+            Some(broken) if found => {
+                let what = format!("events that are no JSON ({}), left out", broken.what);
+                reader.report.note(&what, Some(broken.offset as u64));
+            }
+            Some(broken) if ended => return Err(broken),
+            lost => {
+                self.lost = lost;
+                scanner.skip_to_last(KEPT);
+            }
+        }
+        self.first = true;
+        Ok(found)
+    }
+
+    fn event(&mut self, reader: &mut Reader, scanner: &mut Scanner<'_>, ended: bool) -> Result<Step, Broken> {
+        let first = self.first;
+        // Tools that stream write no closing bracket: the end of the file is the end of the list.
+        let no_bracket = |reader: &mut Reader| {
+            reader.report.note("event list without its closing bracket, as streaming tools write it", None);
+            Ok(Step::End)
+        };
+        if !first && scanner.peek().is_none() {
+            return if ended { no_bracket(reader) } else { Ok(Step::More) };
+        }
+        if !scanner.more(b']', &mut self.first)? {
+            return Ok(Step::End);
+        }
+        if scanner.peek().is_none() {
+            match ended {
+                false => return Ok(Step::More),
+                true if reader.events > 0 => return no_bracket(reader),
+                true => {}
+            }
+        }
+        let offset = scanner.pos() as u64;
+        if scanner.take(b'{') {
+            let event = take_apart(scanner)?;
+            reader.event(&event, offset);
+            return Ok(Step::Went);
+        }
+        scanner.value()?;
+        if scanner.at_end() && !ended {
+            return Ok(Step::More);
+        }
+        reader.report.note("things among the events that are no object, left out", Some(offset));
+        Ok(Step::Went)
+    }
+
+    /// Takes in all samples.
+    fn samples(mut self, reader: &mut Reader, window: &mut Window<'_>) -> Result<(), Broken> {
+        let Reader { report, samples, .. } = reader;
+        loop {
+            let going = thing(window, |scanner, ended| {
+                let mut first = self.first;
+                if !scanner.more(b']', &mut first)? {
+                    return Ok(Some(false));
+                }
+                scanner.peek();
+                let offset = Some(scanner.pos() as u64);
+                let value = scanner.value()?;
+                if scanner.at_end() && !ended {
+                    return Ok(None);
+                }
+                let Token::Nested(json) = value else {
+                    report.note("samples that are no object, left out", offset);
+                    self.first = first;
+                    return Ok(Some(true));
+                };
+                match Sample::of(json) {
+                    Some(sample) => samples.push(sample),
+                    None => report.note("samples without a time that is a number, left out", offset),
+                }
+                self.first = first;
+                Ok(Some(true))
+            })?;
+            if !going {
+                return Ok(());
+            }
+        }
+    }
+}
