@@ -347,7 +347,7 @@ fn pipeline(
 ) -> wgpu::RenderPipeline {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("window"),
-        source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/window.wgsl").into()),
+        source: wgpu::ShaderSource::Wgsl(include_str!("software.wgsl").into()),
     });
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("window"),

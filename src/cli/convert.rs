@@ -1,7 +1,7 @@
 //! `burnscope convert`: a trace of any format in another one.
 
 use super::args::ConvertArgs;
-use super::{UsageError, failed, print};
+use super::{UsageError, failed, print, progress};
 use crate::session::export::{self, RunFormat};
 use crate::session::library;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub fn run(args: &ConvertArgs, runs_dir: &Path) -> anyhow::Result<()> {
         let text = format!("{} exists; write over it with --force", args.out.display());
         return Err(UsageError(text).into());
     }
-    export::export_path(&library::find(runs_dir, &args.input).map_err(failed)?, format, args.overlaps, &args.out)
-        .map_err(failed)?;
+    let run = progress::read(&library::find(runs_dir, &args.input).map_err(failed)?).map_err(failed)?;
+    export::export_run(run, format, args.overlaps, &args.out).map_err(failed)?;
     print(&format!("Written to {}\n", args.out.display()));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `burnscope diff`: what differs between two traces.
 
 use super::args::DiffArgs;
-use super::{failed, print, print_json};
+use super::{failed, print, print_json, progress};
 use crate::analysis::diff::{Change, Diff, OpCost};
 use crate::model::units;
 use crate::report::table::{Align, Table};
@@ -21,6 +21,7 @@ const SHAPE_CHARS: usize = 30;
 /// Runs the command.
 pub fn run(args: &DiffArgs, runs_dir: &Path) -> anyhow::Result<()> {
     let (a, b) = (library::find(runs_dir, &args.a).map_err(failed)?, library::find(runs_dir, &args.b).map_err(failed)?);
+    let (a, b) = (progress::read(&a).map_err(failed)?, progress::read(&b).map_err(failed)?);
     let result = traces::diff(&a, &b, args.marker.as_deref()).map_err(failed)?;
     if args.json {
         return print_json(&result);

@@ -1,13 +1,70 @@
 //! Progress on standard error: a bar on a terminal, a line now and then elsewhere.
 
+use crate::format::Watch;
 use crate::lab::protocol::{WorkerEvent, WorkerState};
 use crate::model::units;
+use crate::session::open;
+use crate::session::state::OpenRun;
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shortest reading of a file that is shown.
+const SHOWN_AFTER: Duration = Duration::from_millis(300);
+/// Time between two looks at how far it is.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Reads a run or trace, and shows how far it is where that takes long.
+///
+/// # Errors
+/// A sentence, if it cannot be read.
+pub fn read(path: &Path) -> Result<OpenRun, String> {
+    let watch = Watch::default();
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    std::thread::scope(|scope| {
+        // What is read ends the waiting: its end of the channel is let go.
+        let (done, waiting) = crossbeam_channel::bounded::<()>(0);
+        let looked_at = watch.clone();
+        scope.spawn(move || {
+            if waiting.recv_timeout(SHOWN_AFTER) == Err(RecvTimeoutError::Timeout) {
+                show_reading(&name, &looked_at, &waiting);
+            }
+        });
+        let run = open::load_watched(path, &watch);
+        drop(done);
+        run
+    })
+}
+
+fn show_reading(name: &str, watch: &Watch, waiting: &Receiver<()>) {
+    let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = ProgressBar::new(100);
+        if let Ok(style) = ProgressStyle::with_template("Reading {prefix}  {bar:24} {pos} %") {
+            bar.set_style(style);
+        }
+        bar.with_prefix(name.to_owned())
+    });
+    let mut last_line = Instant::now();
+    while waiting.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let percent = (watch.share() * 100.0) as u64;
+        match &bar {
+            Some(bar) => bar.set_position(percent),
+            None if last_line.elapsed() >= LINE_EVERY => {
+                last_line = Instant::now();
+                eprintln!("Reading {name}: {percent} %");
+            }
+            None => {}
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
 
 /// Progress of one run.
 pub struct RunProgress {

@@ -2,7 +2,7 @@
 
 use super::container::{self, PIECE_BYTES, Pieces};
 use super::perfetto::PerfettoReader;
-use super::watch::Watch;
+use super::watch::{Looker, Watch};
 use super::window::Window;
 use super::wire::{Fields, Next};
 use super::{
@@ -58,8 +58,9 @@ pub(super) const PEEK_BYTES: usize = 64 * 1024;
 /// Most bytes that a file may have whose format is read from memory as a whole.
 const MAX_WHOLE: u64 = 4 << 30;
 
-/// Shares of the way: reading a file whole before it is taken apart, and doing both at once.
+/// Shares of the way: reading a file whole before it is taken apart, taking it apart, and both at once.
 const LOADING: (f64, f64) = (0.0, 0.5);
+const PARSING: (f64, f64) = (0.5, 1.0);
 const BOTH: (f64, f64) = (0.0, 1.0);
 
 /// Finds out what a file or folder is; gzip and zip around a file are looked through.
@@ -149,12 +150,12 @@ fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), Format
         Kind::Chrome => in_pieces(path, watch, |pieces| chrome::read_from(&mut Window::new(pieces))),
         Kind::Collapsed => in_pieces(path, watch, |pieces| collapsed::read_from(&mut Window::new(pieces))),
         Kind::PerfScript => in_pieces(path, watch, |pieces| perf_script::read_from(&mut Window::new(pieces))),
-        Kind::XSpace => whole(path, watch, xplane::read),
-        Kind::Speedscope => whole(path, watch, speedscope::read),
-        Kind::Firefox => whole(path, watch, firefox::read),
+        Kind::XSpace => whole(path, watch, xplane::read_watched),
+        Kind::Speedscope => whole(path, watch, speedscope::read_watched),
+        Kind::Firefox => whole(path, watch, firefox::read_watched),
         // A database is read where it lies, page by page.
         Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => nsight::read_file(path),
-        Kind::Nsight => whole(path, watch, nsight::read),
+        Kind::Nsight => whole(path, watch, |bytes, _| nsight::read(bytes)),
     }
 }
 
@@ -171,13 +172,13 @@ fn in_pieces(
 fn whole(
     path: &Path,
     watch: &Watch,
-    read: impl FnOnce(&[u8]) -> Result<(Trace, ImportReport), FormatError>,
+    read: impl FnOnce(&[u8], Looker) -> Result<(Trace, ImportReport), FormatError>,
 ) -> Result<(Trace, ImportReport), FormatError> {
     from_pieces(Pieces::new(path, is_known, Some(MAX_WHOLE), (watch, LOADING))?, |pieces| {
         let mut bytes = Vec::new();
         // Errors are those of the end.
         pieces.read_to_end(&mut bytes).ok();
-        read(&bytes)
+        read(&bytes, Looker { watch: watch.clone(), part: PARSING, all: bytes.len() as u64 })
     })
 }
 

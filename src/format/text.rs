@@ -39,7 +39,7 @@ pub(super) fn each_line(window: &mut Window<'_>, report: &mut ImportReport, mut 
         }
         if window.full() {
             if !too_long {
-                report.note("lines of more than 256 MiB, left out", Some(window.offset()));
+                report.note("lines of more than 64 MiB, left out", Some(window.offset()));
             }
             too_long = true;
             // An even number: units are not torn.

@@ -42,6 +42,25 @@ impl Watch {
     }
 }
 
+/// Looks on while a file that is in memory is taken apart.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Looker {
+    /// Who looks on.
+    pub watch: Watch,
+    /// Where it begins and ends, in shares of the whole.
+    pub part: (f64, f64),
+    /// Bytes of the file.
+    pub all: u64,
+}
+
+impl Looker {
+    /// Says how far it has come, in bytes; returns whether it is to go on.
+    pub fn at(&self, offset: u64) -> bool {
+        self.watch.set(self.part, offset, self.all);
+        !self.watch.cancelled()
+    }
+}
+
 /// Counts what is read of a file, and ends where reading is no longer wanted.
 pub(super) struct Watched<R> {
     /// What is read.
@@ -88,7 +107,10 @@ mod tests {
         assert!((watch.share() - 0.2).abs() < 1e-3);
         watch.set((0.5, 1.0), 7, 7);
         assert!((watch.share() - 1.0).abs() < 1e-6);
+        let looker = Looker { watch: watch.clone(), part: (0.5, 1.0), all: 10 };
+        assert!(looker.at(5) && (watch.share() - 0.75).abs() < 1e-3);
         watch.cancel();
+        assert!(!looker.at(6));
         assert_eq!(watched.read(&mut piece).unwrap_err().to_string(), "cancelled");
     }
 }

@@ -7,7 +7,7 @@ use std::io::Read;
 const PIECE_BYTES: usize = 256 << 10;
 /// Most bytes that one thing (an event, a line) may have. A longer one would fill the memory before it is known what it
 /// is.
-pub(super) const MAX_THING: usize = 256 << 20;
+pub(super) const MAX_THING: usize = 64 << 20;
 
 /// The part of a file that is in memory.
 pub(super) struct Window<'r> {

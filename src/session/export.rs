@@ -1,7 +1,6 @@
 //! Ways out of a run and of a comparison: which formats there are, and writing them without ever spoiling a file that
 //! was there before.
 
-use super::open;
 use super::state::{Level, OpenRun};
 use super::{ExportWhat, Session};
 use crate::analysis;
@@ -131,9 +130,8 @@ impl Session {
     }
 }
 
-/// Loads a run and writes it in another format, for the command line.
-pub fn export_path(run: &Path, format: RunFormat, overlaps: Overlaps, out: &Path) -> Result<(), String> {
-    let mut run = open::load(run)?;
+/// Writes a run in another format, for the command line.
+pub fn export_run(mut run: OpenRun, format: RunFormat, overlaps: Overlaps, out: &Path) -> Result<(), String> {
     run.set_overlaps(overlaps);
     write_file(out, &run_bytes(&run, format)?)
 }

@@ -46,8 +46,8 @@ pub fn load(path: &Path) -> Result<OpenRun, String> {
     load_watched(path, &Watch::default())
 }
 
-/// The same, where somebody looks on.
-fn load_watched(path: &Path, watch: &Watch) -> Result<OpenRun, String> {
+/// The same, where somebody looks on and may cancel it.
+pub fn load_watched(path: &Path, watch: &Watch) -> Result<OpenRun, String> {
     let id = id_of(path);
     if path.is_dir() {
         let run = format::run_folder::load(path).map_err(|e| e.to_string())?;

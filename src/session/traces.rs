@@ -1,11 +1,10 @@
 //! Two traces or runs against each other.
 
-use super::open;
+use super::state::OpenRun;
 use super::{Level, Msg, Session};
 use crate::analysis::diff::{self, Diff};
 use crate::model::units;
 use crate::trace::{Overlaps, Trace};
-use std::path::Path;
 use std::sync::Arc;
 
 /// A comparison of two traces with their titles.
@@ -55,16 +54,15 @@ pub fn diff_of(a: DiffSide<'_>, b: DiffSide<'_>) -> TraceDiff {
     TraceDiff { a: title_a, b: title_b, diff: diff::diff((a.trace, a.marker), (b.trace, b.marker)) }
 }
 
-/// Reads two runs or traces, whatever their formats, and compares them. `marker` is a name taken for a step in both.
+/// Compares two runs or traces, whatever their formats. `marker` is a name taken for a step in both.
 ///
 /// # Errors
-/// A sentence, if one cannot be read or the marker is not in both.
-pub fn diff(a: &Path, b: &Path, marker: Option<&str>) -> Result<TraceDiff, String> {
-    let (a, b) = (open::load(a)?, open::load(b)?);
-    for run in [&a, &b] {
+/// A sentence, if the marker is not in both.
+pub fn diff(a: &OpenRun, b: &OpenRun, marker: Option<&str>) -> Result<TraceDiff, String> {
+    for run in [a, b] {
         check_marker(&run.trace, marker).map_err(|why| format!("{why} in {}", run.manifest.title))?;
     }
-    let [a, b] = [&a, &b].map(|run| DiffSide { title: &run.manifest.title, trace: &run.trace, marker });
+    let [a, b] = [a, b].map(|run| DiffSide { title: &run.manifest.title, trace: &run.trace, marker });
     Ok(diff_of(a, b))
 }
 

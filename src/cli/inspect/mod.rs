@@ -4,12 +4,12 @@ mod profile;
 mod spans;
 
 use super::args::InspectArgs;
-use super::{failed, print, print_json, train};
+use super::{failed, print, print_json, progress, train};
 use crate::analysis::{FlameNode, OpRow};
 use crate::model::units;
 use crate::report::table::{Align, Table};
 use crate::session::state::OpenRun;
-use crate::session::{derived, library, open, traces};
+use crate::session::{derived, library, traces};
 use std::path::Path;
 
 /// Longest name in a table, in characters.
@@ -18,7 +18,7 @@ pub(super) const NAME_CHARS: usize = 48;
 /// Runs the command.
 pub fn run(args: &InspectArgs, runs_dir: &Path) -> anyhow::Result<()> {
     let path = library::find(runs_dir, &args.target).map_err(failed)?;
-    let mut run = open::load(&path).map_err(failed)?;
+    let mut run = progress::read(&path).map_err(failed)?;
     run.set_overlaps(args.overlaps);
     if let Some(text) = &args.find {
         return spans::find(args, &run, text);

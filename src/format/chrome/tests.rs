@@ -226,9 +226,9 @@ fn an_event_that_fills_the_memory_is_passed_over() {
     let endless = format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":"{}"}}"#, "x".repeat(9000));
     let list = [sound, &endless, sound, &endless, sound].join(",\n");
     let (trace, report) = read_from(&mut Window::sized(format!("[{list}]").as_bytes(), 64, 4096)).unwrap();
-    let what = "events that are no JSON (an event is longer than 256 MiB), left out";
+    let what = "events that are no JSON (an event is longer than 64 MiB), left out";
     assert_eq!((trace.span_count(), notes(&report)), (3, vec![(what, 2)]));
     let only = format!("[{endless}]");
     let error = read_from(&mut Window::sized(only.as_bytes(), 64, 4096)).unwrap_err();
-    assert!(error.to_string().starts_with("No event: an event is longer than 256 MiB at byte 1"), "{error}");
+    assert!(error.to_string().starts_with("No event: an event is longer than 64 MiB at byte 1"), "{error}");
 }

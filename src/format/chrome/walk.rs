@@ -93,7 +93,7 @@ fn thing<T>(
             Ok(None) if ended => return Err(Broken { what: "the text ends too early", offset: scanner.pos() }),
             Err(broken) if ended || !scanner.is_cut(&broken) => return Err(broken),
             _ if window.full() => {
-                return Err(Broken { what: "something is longer than 256 MiB", offset: window.offset() as usize });
+                return Err(Broken { what: "something is longer than 64 MiB", offset: window.offset() as usize });
             }
             _ => window.fill(),
         }
@@ -159,7 +159,7 @@ impl Walk {
             }
             if window.full() {
                 self.endless += 1;
-                let broken = Broken { what: "an event is longer than 256 MiB", offset: window.offset() as usize };
+                let broken = Broken { what: "an event is longer than 64 MiB", offset: window.offset() as usize };
                 if reader.events == 0 || self.endless > MAX_ENDLESS {
                     return Err(broken);
                 }

@@ -6,6 +6,7 @@ mod reader;
 mod tables;
 
 pub use reader::read;
+pub(super) use reader::read_watched;
 
 #[cfg(test)]
 mod tests;

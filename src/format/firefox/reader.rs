@@ -8,6 +8,7 @@
 
 use super::super::parts::{Ended, Part, Value};
 use super::super::stacks::{Frame, Stacks, lasts, usual_gap};
+use super::super::watch::Looker;
 use super::super::{FormatError, ImportReport};
 use super::markers::Markers;
 use super::tables::{
@@ -25,6 +26,11 @@ const MAX_SPANS: u64 = 50_000_000;
 /// # Errors
 /// [`FormatError::Damaged`] if there are no threads in it, with the place and what was expected.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
+    read_watched(bytes, Looker::default())
+}
+
+/// The same, where somebody looks on. When it is cancelled it ends where it is.
+pub(in crate::format) fn read_watched(bytes: &[u8], looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
     let mut report = ImportReport::new("Firefox profile");
     let mut file = Members::default();
     let ended = Part::file(bytes).members(|key, value| {
@@ -55,6 +61,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
         usual_ns: None,
         threads: 0,
         spans: 0,
+        looker,
     };
     reader.usual_ns = usual_of_all(threads);
     threads.items(|thread| reader.thread(&thread)).note(&mut reader.report);
@@ -95,6 +102,7 @@ struct Reader<'a> {
     usual_ns: Option<i64>,
     threads: u64,
     spans: u64,
+    looker: Looker,
 }
 
 /// A text or number of an object as text; empty if it is missing.
@@ -114,6 +122,9 @@ fn process(name: &str, pid: &str) -> String {
 impl<'a> Reader<'a> {
     fn thread(&mut self, value: &Value<'a>) {
         self.threads += 1;
+        if !self.looker.at(value.offset) {
+            return;
+        }
         let thread = members(value.part(), &mut self.report);
         if thread.is_empty() {
             self.report.note("threads without content, left out", Some(value.offset));

@@ -4,6 +4,7 @@ mod reader;
 mod writer;
 
 pub use reader::read;
+pub(super) use reader::read_watched;
 pub use writer::{to_json, write};
 
 #[cfg(test)]

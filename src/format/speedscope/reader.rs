@@ -4,16 +4,25 @@
 use super::super::decimal::{is_whole, scaled};
 use super::super::parts::{Ended, Part, Value};
 use super::super::stacks::{Frame, Stacks};
+use super::super::watch::Looker;
 use super::super::{FormatError, ImportReport};
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
 use rustc_hash::FxHashMap;
+
+/// Events or samples between two looks at whether they are still wanted.
+const WATCH_EVERY: u64 = 1024;
 
 /// Reads a whole file.
 ///
 /// # Errors
 /// [`FormatError::Damaged`] if there are no profiles in it, with the place and what was expected.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
+    read_watched(bytes, Looker::default())
+}
+
+/// The same, where somebody looks on. When it is cancelled it ends where it is.
+pub(in crate::format) fn read_watched(bytes: &[u8], looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
     let mut shared = None;
     let mut profiles = None;
     let ended = Part::file(bytes).members(|key, value| match &*key {
@@ -29,8 +38,13 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
         let hint = "a speedscope file is an object with `profiles` and `shared`";
         return Err(FormatError::Damaged { what, offset: offset as u64, hint });
     };
-    let mut reader =
-        Reader { trace: Trace::default(), report: ImportReport::new("speedscope"), frames: Vec::new(), profiles: 0 };
+    let mut reader = Reader {
+        trace: Trace::default(),
+        report: ImportReport::new("speedscope"),
+        frames: Vec::new(),
+        profiles: 0,
+        looker,
+    };
     // The names may come after the profiles.
     match shared {
         Some(shared) => reader.shared(shared),
@@ -50,6 +64,7 @@ struct Reader {
     report: ImportReport,
     frames: Vec<Frame>,
     profiles: u64,
+    looker: Looker,
 }
 
 /// What a profile counts in.
@@ -208,7 +223,15 @@ impl Reader {
 
     fn evented(&mut self, track: TrackId, unit: Unit, events: Part<'_>) {
         let mut nest = Nest::default();
+        let (mut number, mut wanted) = (0_u64, true);
         let ended = events.items(|value| {
+            if number.is_multiple_of(WATCH_EVERY) {
+                wanted = self.looker.at(value.offset);
+            }
+            number += 1;
+            if !wanted {
+                return;
+            }
             if let Some(event) = self.event(&value, unit) {
                 self.place(&mut nest, &event);
             }
@@ -302,7 +325,14 @@ impl Reader {
         let mut stacks = Stacks::new(track);
         let mut frames: Vec<Frame> = Vec::new();
         let (mut now_ns, mut at) = (start_ns, 0);
+        let mut wanted = true;
         let ended = samples.items(|sample| {
+            if (at as u64).is_multiple_of(WATCH_EVERY) {
+                wanted = self.looker.at(sample.offset);
+            }
+            if !wanted {
+                return;
+            }
             if durations.get(at).is_none() {
                 self.report.note("samples without a weight, drawn without duration", Some(sample.offset));
             }

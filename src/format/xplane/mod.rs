@@ -6,6 +6,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub(super) use reader::read_watched;
 pub use reader::{looks_like, read};
 
 /// Numbers of the fields that are read.

@@ -1,5 +1,6 @@
 //! Reads an XSpace from memory.
 
+use super::super::watch::Looker;
 use super::super::wire::{Fields, Next, Value};
 use super::field::{event, line, map, metadata, plane, space, stat};
 use crate::format::{FormatError, ImportReport};
@@ -42,7 +43,12 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// # Errors
 /// [`FormatError::Damaged`] if there is no plane in it.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
-    let mut reader = Reader::default();
+    read_watched(bytes, Looker::default())
+}
+
+/// The same, where somebody looks on. When it is cancelled it ends where it is.
+pub(in crate::format) fn read_watched(bytes: &[u8], looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
+    let mut reader = Reader { looker, ..Reader::default() };
     reader.report.format = "XProf XSpace".to_owned();
     let mut fields = Fields::new(bytes);
     let mut planes = 0_u64;
@@ -79,6 +85,9 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
     Ok(reader.finish())
 }
 
+/// Events between two looks at whether they are still wanted.
+const WATCH_EVERY: usize = 1024;
+
 /// A name with what is known of it besides.
 #[derive(Clone, Copy, Default)]
 struct Meta<'a> {
@@ -109,6 +118,7 @@ struct Reader {
     producers: FxHashMap<Joint, FlowEnd>,
     consumers: Vec<(Joint, FlowEnd)>,
     args: Vec<(NameId, ArgValue)>,
+    looker: Looker,
 }
 
 /// Where events go, and what is the same for all of them.
@@ -195,7 +205,10 @@ impl Reader {
         self.uuid += 1;
         let track = self.trace.add_track(self.uuid, None, &title, plane, kind);
         let place = Place { track, device: work, base_ns };
-        for (event, offset) in events {
+        for (number, (event, offset)) in events.into_iter().enumerate() {
+            if number.is_multiple_of(WATCH_EVERY) && !self.looker.at(offset) {
+                return;
+            }
             self.event(event, &place, tables, offset);
         }
     }
