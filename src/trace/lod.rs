@@ -104,6 +104,12 @@ impl Lane {
     /// The groups from `from` on that begin before `t_ns`, the first of them from there on: index after them, and index
     /// and rank of the longest span in them. `None` if they are fewer than [`MIN_GROUPS`].
     fn groups_before(&self, from: usize, t_ns: i64) -> Option<(usize, usize, i64)> {
+        // Mostly they are too few, which one look ahead says.
+        let ahead = from % BLOCK_SPANS / GROUP_SPANS + MIN_GROUPS - 1;
+        let held = self.blocks.get(from / BLOCK_SPANS)?;
+        if held.block.groups.get(ahead).is_some_and(|group| group.start >= t_ns) {
+            return None;
+        }
         let mut next = from;
         let mut best = (from, i64::MIN);
         let mut consider = |idx: usize, rank: i64| {
@@ -159,8 +165,15 @@ impl Lane {
         let block_idx = low + known.partition_point(|held| held.first_start < t_ns);
         let Some(held) = self.blocks.get(block_idx) else { return self.len() };
         let within = if block_idx == first { from % BLOCK_SPANS } else { 0 };
-        let starts = held.block.start.get(within..).unwrap_or(&[]);
-        block_idx * BLOCK_SPANS + within + starts.partition_point(|&start| start < t_ns)
+        // Through the groups first, one after the other: they lie close together, and the answer is mostly near. A search
+        // through all starts would wait for the memory at each of its steps.
+        let group = within / GROUP_SPANS;
+        let passed = held.block.groups.iter().skip(group + 1).take_while(|after| after.start < t_ns).count();
+        let from = within.max((group + passed) * GROUP_SPANS);
+        let last = group + passed + 1 >= held.block.groups.len();
+        let to = if last { held.block.len() } else { (group + passed + 1) * GROUP_SPANS };
+        let starts = held.block.start.get(from..to).unwrap_or(&[]);
+        block_idx * BLOCK_SPANS + from + starts.partition_point(|&start| start < t_ns)
     }
 }
 
