@@ -1,13 +1,12 @@
 //! A window on a file that is read piece by piece: what is being taken apart is in memory, what was read before it no
 //! longer is.
 
+use super::container::PIECE_BYTES;
 use std::io::Read;
 
-/// Bytes that are taken in at a time.
-const PIECE_BYTES: usize = 256 << 10;
 /// Most bytes that one thing (an event, a line) may have. A longer one would fill the memory before it is known what it
 /// is.
-pub(super) const MAX_THING: usize = 64 << 20;
+const MAX_THING: usize = 64 << 20;
 
 /// The part of a file that is in memory.
 pub(super) struct Window<'r> {

@@ -264,14 +264,12 @@ impl Walk {
                 if scanner.at_end() && !ended {
                     return Ok(None);
                 }
-                let Token::Nested(json) = value else {
-                    report.note("samples that are no object, left out", offset);
-                    self.first = first;
-                    return Ok(Some(true));
-                };
-                match Sample::of(json) {
-                    Some(sample) => samples.push(sample),
-                    None => report.note("samples without a time that is a number, left out", offset),
+                match value {
+                    Token::Nested(json) => match Sample::of(json) {
+                        Some(sample) => samples.push(sample),
+                        None => report.note("samples without a time that is a number, left out", offset),
+                    },
+                    _ => report.note("samples that are no object, left out", offset),
                 }
                 self.first = first;
                 Ok(Some(true))
