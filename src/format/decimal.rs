@@ -44,6 +44,29 @@ pub(super) fn ns_of_micros(text: &str) -> Option<i64> {
 /// A decimal number times ten to a power, as a whole number, rounded half away from zero; `None` if it is no number or
 /// too large. Seconds become nanoseconds by the power 9.
 pub(super) fn scaled(text: &str, power: i32) -> Option<i64> {
+    plain(text.as_bytes(), power).or_else(|| general(text, power))
+}
+
+/// What [`scaled`] gives for up to 19 digits without a sign of which none is cut off, or nothing: nearly all times are so.
+fn plain(text: &[u8], power: i32) -> Option<i64> {
+    if text.len() > 20 {
+        return None;
+    }
+    let (mut value, mut point) = (0_i64, None);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => value = value.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?,
+            b'.' if point.is_none() => point = Some(at),
+            _ => return None,
+        }
+    }
+    let fraction = point.map_or(0, |point| text.len() - point - 1);
+    let left = u32::try_from(power).ok()?.checked_sub(fraction as u32)?;
+    let some = text.len() > usize::from(point.is_some());
+    value.checked_mul(10_i64.checked_pow(left)?).filter(|_| some)
+}
+
+fn general(text: &str, power: i32) -> Option<i64> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (text.get(..at)?, text.get(at + 1..)?.trim_start_matches('+').parse::<i32>().ok()?),
         None => (text, 0),
@@ -109,6 +132,13 @@ mod tests {
             put_whole(&mut out, ns);
             out.extend_from_slice(format!("e-{power}").as_bytes());
             prop_assert_eq!(scaled(std::str::from_utf8(&out).unwrap(), power), Some(ns));
+        }
+
+        #[test]
+        fn the_short_way_gives_the_same(text in "[0-9]{0,12}[.]?[0-9]{0,8}", power in -2i32..12) {
+            if let Some(found) = plain(text.as_bytes(), power) {
+                prop_assert_eq!(general(&text, power), Some(found));
+            }
         }
 
         #[test]

@@ -39,6 +39,30 @@ pub(super) enum Token<'a> {
     Nested(&'a [u8]),
 }
 
+/// Bytes of a text that are looked at one by one: most end within them, and a call would cost more.
+const SHORT: usize = 12;
+
+/// The place of the next quote or backslash.
+fn text_end(rest: &[u8]) -> Option<usize> {
+    let head = rest.get(..SHORT).unwrap_or(rest);
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\');
+    head.iter().position(special).or_else(|| {
+        let tail = rest.get(head.len()..).unwrap_or(&[]);
+        memchr::memchr2(b'"', b'\\', tail).map(|at| head.len() + at)
+    })
+}
+
+/// A text of a file; what is not UTF-8 becomes the replacement character.
+fn readable(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        // Texts are nearly always sound, and checking that takes less than looking for where one is not.
+        Cow::Borrowed(bytes) => {
+            std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+        }
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
 /// A place in JSON text.
 #[derive(Debug, Clone)]
 pub(super) struct Scanner<'a> {
@@ -66,6 +90,11 @@ impl<'a> Scanner<'a> {
     /// Bytes that were read.
     pub fn read(&self) -> usize {
         self.pos
+    }
+
+    /// What was read since so many bytes had been.
+    pub fn since(&self, read: usize) -> &'a [u8] {
+        self.bytes.get(read..self.pos).unwrap_or(&[])
     }
 
     /// Whether nothing is left.
@@ -138,26 +167,35 @@ impl<'a> Scanner<'a> {
 
     /// The key of an object's member, with the colon.
     pub fn key(&mut self) -> Result<Cow<'a, str>, Broken> {
-        let key = self.text()?;
+        self.key_bytes().map(readable)
+    }
+
+    /// The key of an object's member, with the colon. For keys that are only compared with known ones.
+    pub fn key_bytes(&mut self) -> Result<Cow<'a, [u8]>, Broken> {
+        let key = self.text_bytes()?;
         if self.take(b':') { Ok(key) } else { self.broken("a colon was expected") }
     }
 
     /// A text.
     pub fn text(&mut self) -> Result<Cow<'a, str>, Broken> {
+        self.text_bytes().map(readable)
+    }
+
+    fn text_bytes(&mut self) -> Result<Cow<'a, [u8]>, Broken> {
         if self.peek() != Some(b'"') {
             return self.broken("a text in quotes was expected");
         }
         let start = self.pos + 1;
         let rest = self.bytes.get(start..).unwrap_or(&[]);
-        let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else { return self.broken(TEXT_UNENDED) };
+        let Some(plain) = text_end(rest) else { return self.broken(TEXT_UNENDED) };
         if rest.get(plain) == Some(&b'"') {
             self.pos = start + plain + 1;
-            return Ok(String::from_utf8_lossy(rest.get(..plain).unwrap_or(&[])));
+            return Ok(Cow::Borrowed(rest.get(..plain).unwrap_or(&[])));
         }
-        self.escaped_text(start)
+        self.escaped_text(start).map(Cow::Owned)
     }
 
-    fn escaped_text(&mut self, start: usize) -> Result<Cow<'a, str>, Broken> {
+    fn escaped_text(&mut self, start: usize) -> Result<Vec<u8>, Broken> {
         let mut out: Vec<u8> = Vec::new();
         let mut at = start;
         loop {
@@ -167,7 +205,7 @@ impl<'a> Scanner<'a> {
             at += plain + 1;
             if rest.get(plain) == Some(&b'"') {
                 self.pos = at;
-                return Ok(Cow::Owned(String::from_utf8_lossy(&out).into_owned()));
+                return Ok(out);
             }
             let Some(&escape) = self.bytes.get(at) else { return self.broken(TEXT_UNENDED) };
             at += 1;

@@ -10,7 +10,7 @@ const MAX_THING: usize = 64 << 20;
 
 /// The part of a file that is in memory.
 pub(super) struct Window<'r> {
-    source: Box<dyn Read + 'r>,
+    source: Box<dyn Read + Send + 'r>,
     text: Vec<u8>,
     /// Bytes of the text that were taken.
     taken: usize,
@@ -23,12 +23,12 @@ pub(super) struct Window<'r> {
 
 impl<'r> Window<'r> {
     /// A window on what a reader gives. An error is taken for the end: who made the reader asks it what it was.
-    pub fn new(source: impl Read + 'r) -> Self {
+    pub fn new(source: impl Read + Send + 'r) -> Self {
         Self::sized(source, PIECE_BYTES, MAX_THING)
     }
 
     /// The same with other sizes, for tests.
-    pub fn sized(source: impl Read + 'r, piece: usize, max: usize) -> Self {
+    pub fn sized(source: impl Read + Send + 'r, piece: usize, max: usize) -> Self {
         Self { source: Box::new(source), text: Vec::new(), taken: 0, base: 0, ended: false, piece, max }
     }
 

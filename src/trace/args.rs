@@ -230,7 +230,9 @@ impl ArgTable {
     fn rebuild_index(&mut self) {
         let chunks = &self.chunks;
         self.indexed_from = self.len.saturating_sub(MAX_INDEXED as u32 / 2);
-        let mut index = HashTable::with_capacity((self.len - self.indexed_from) as usize);
+        // It will fill up again, if it had been full.
+        let capacity = if self.indexed_from > 0 { MAX_INDEXED } else { self.len as usize };
+        let mut index = HashTable::with_capacity(capacity);
         for slot in self.indexed_from..self.len {
             index.insert_unique(hash(lookup(chunks, slot)), slot, |&slot| hash(lookup(chunks, slot)));
         }

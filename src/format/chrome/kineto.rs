@@ -16,8 +16,9 @@ const MAX_FACT_BYTES: usize = 64 << 10;
 /// Keys that only PyTorch's profiler writes.
 const KINETO_KEYS: [&str; 3] = ["deviceProperties", "distributedInfo", "cupti_version"];
 
-/// Takes a member of the outer object as a fact.
-pub(super) fn fact(trace: &mut Trace, report: &mut ImportReport, key: &str, value: Token<'_>) {
+/// Takes a member of the outer object as a fact; `json` is its value as it is written.
+pub(super) fn fact(trace: &mut Trace, report: &mut ImportReport, key: &str, json: &[u8]) {
+    let Ok(value) = Scanner::new(json).value() else { return };
     if KINETO_KEYS.contains(&key) {
         "PyTorch profiler (Chrome JSON)".clone_into(&mut report.format);
     }
@@ -92,7 +93,7 @@ impl Memory {
         // PyTorch's numbers of device types: 0 is the host, all others are accelerators.
         let place = if kind == 0 { "host".to_owned() } else { format!("device {}", device.max(0)) };
         let mut sample = |name: String, value: f64| {
-            let key = (Id::of(&event.pid), name);
+            let key = (Id::of(event.pid), name);
             let next = self.curves.len() as u32;
             let curve = *self.index.entry(key).or_insert_with_key(|key| {
                 self.curves.push(key.clone());

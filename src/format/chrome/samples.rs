@@ -4,13 +4,13 @@
 use super::super::decimal::ns_of_micros;
 use super::super::json::{Token, members};
 use super::super::stacks::{Frame as Entry, Stacks, lasts, usual_gap};
+use super::event::plain;
 use super::id::Id;
 use super::places::Places;
 use crate::format::ImportReport;
 use crate::model::TrackKind;
 use crate::trace::{ArgsId, NameId, Trace};
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
 
 /// Deepest stack that is followed.
 const MAX_STACK: usize = 1024;
@@ -27,9 +27,9 @@ impl Sample {
     pub fn of(json: &[u8]) -> Option<Self> {
         let (mut t_ns, mut tid, mut frame) = (None, None, None);
         members(json, |key, value| match &*key {
-            "ts" => t_ns = plain(value).and_then(|text| ns_of_micros(&text)),
-            "tid" => tid = plain(value).map(|text| Id::of(&text)),
-            "sf" => frame = plain(value).map(|text| Id::of(&text)),
+            "ts" => t_ns = plain(&value).and_then(ns_of_micros),
+            "tid" => tid = plain(&value).map(Id::of),
+            "sf" => frame = plain(&value).map(Id::of),
             _ => {}
         });
         Some(Self { t_ns: t_ns?, tid: tid.unwrap_or_else(|| Id::of("")), frame })
@@ -41,22 +41,14 @@ struct Frame {
     parent: Option<Id>,
 }
 
-fn plain(token: Token<'_>) -> Option<Cow<'_, str>> {
-    match token {
-        Token::Text(text) => Some(text),
-        Token::Number(number) => Some(Cow::Borrowed(number)),
-        _ => None,
-    }
-}
-
 fn frames_of(trace: &mut Trace, json: &[u8]) -> FxHashMap<Id, Frame> {
     let mut frames = FxHashMap::default();
     members(json, |id, value| {
         let Token::Nested(json) = value else { return };
         let (mut name, mut parent) = (NameId::EMPTY, None);
         members(json, |key, value| match &*key {
-            "name" => name = plain(value).map_or(NameId::EMPTY, |name| trace.intern(&name)),
-            "parent" => parent = plain(value).map(|text| Id::of(&text)),
+            "name" => name = plain(&value).map_or(NameId::EMPTY, |name| trace.intern(name)),
+            "parent" => parent = plain(&value).map(Id::of),
             _ => {}
         });
         frames.insert(Id::of(&id), Frame { name, parent });

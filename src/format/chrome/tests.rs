@@ -232,3 +232,40 @@ fn an_event_that_fills_the_memory_is_passed_over() {
     let error = read_from(&mut Window::sized(only.as_bytes(), 64, 4096)).unwrap_err();
     assert!(error.to_string().starts_with("No event: an event is longer than 64 MiB at byte 1"), "{error}");
 }
+
+#[test]
+fn events_keep_their_order_and_texts_through_batches() {
+    let mut file = Vec::from(&b"["[..]);
+    for i in 0..20_000 {
+        let name: &[u8] = match i % 4 {
+            0 => br#"a\"b\u00e9\n"#,
+            1 => "é µ 名".as_bytes(),
+            2 => b"bad \xff byte",
+            _ => b"plain",
+        };
+        file.extend_from_slice(
+            format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{i},\"dur\":1,\"name\":\"").as_bytes(),
+        );
+        file.extend_from_slice(name);
+        file.extend_from_slice(format!("\",\"args\":{{\"é\":{i}}}}},\n").as_bytes());
+    }
+    file.extend_from_slice(b"{\"ph\":\"X\",\"ts\":");
+    let (trace, report) = read(&file).unwrap();
+    assert_eq!(report.spans, 20_000);
+    let torn = report.notes.iter().find(|note| note.what.starts_with("place where reading ended")).unwrap();
+    assert!(torn.first_offset.unwrap() > 1_000_000 && report.torn_tail_bytes < 30, "{torn:?}");
+    for (i, (_, span)) in trace.tracks()[0].spans().enumerate() {
+        let name = ["a\"bé\n", "é µ 名", "bad \u{fffd} byte", "plain"][i % 4];
+        assert_eq!((trace.name(span.name), span.start_ns), (name, i as i64 * 1000));
+        let (key, value) = trace.args(span.args).next().unwrap();
+        assert_eq!((trace.name(key), value), ("é", crate::trace::ArgValue::Int(i as i64)));
+    }
+}
+
+#[test]
+fn an_event_with_very_many_members_is_noted_in_few_words() {
+    let members: String = (0..10_000).map(|i| format!(",\"odd {i}\":1")).collect();
+    let (_, report) = events(&format!("{{\"ph\":\"X\",\"ts\":1{members}}}"));
+    assert_eq!(report.notes.len(), 65);
+    assert_eq!(notes(&report)[64], ("events with further members, not read", 1));
+}

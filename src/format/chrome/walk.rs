@@ -3,15 +3,64 @@
 
 use super::super::json::{Broken, Scanner, Token};
 use super::super::window::Window;
-use super::event::take_apart;
-use super::kineto;
-use super::reader::Reader;
-use super::samples::Sample;
+use super::event::{Batch, Item};
+use crossbeam_channel::{Receiver, Sender};
 
 /// Bytes that are kept of a stretch in which the next event was not found: the end of one may be the last thing in it.
 const KEPT: usize = 64;
 /// Things without an end that are passed over: each is looked for through all that a window can hold.
 const MAX_ENDLESS: u32 = 16;
+
+/// Where what was taken apart goes.
+pub(super) struct Sink {
+    batch: Batch,
+    /// Events so far.
+    pub events: u64,
+    full: Sender<Batch>,
+    empty: Receiver<Batch>,
+}
+
+impl Sink {
+    /// Sends full batches, and takes empty ones where there are some.
+    pub fn new(full: Sender<Batch>, empty: Receiver<Batch>) -> Self {
+        Self { batch: Batch::default(), events: 0, full, empty }
+    }
+
+    fn put(&mut self, item: Item) {
+        self.batch.items.push(item);
+        self.send_full();
+    }
+
+    fn note(&mut self, what: &str, offset: Option<u64>) {
+        self.put(Item::Note(what.to_owned(), offset));
+    }
+
+    /// Takes an event apart; what is broken leaves nothing behind.
+    fn event(&mut self, scanner: &mut Scanner<'_>, offset: u64) -> Result<(), Broken> {
+        let mark = self.batch.mark();
+        let taken = self.batch.take_apart(scanner, offset);
+        if taken.is_err() {
+            self.batch.back_to(mark);
+            return taken;
+        }
+        self.events += 1;
+        self.send_full();
+        Ok(())
+    }
+
+    fn send_full(&mut self) {
+        if self.batch.full() {
+            self.send();
+        }
+    }
+
+    /// Sends what there is.
+    pub fn send(&mut self) {
+        let next = self.empty.try_recv().unwrap_or_default();
+        // It fails only when the one that fills the store has: then nobody asks for the rest.
+        self.full.send(std::mem::replace(&mut self.batch, next)).ok();
+    }
+}
 
 /// What became of one step.
 enum Step {
@@ -36,7 +85,7 @@ enum Member {
 }
 
 /// Reads a whole file.
-pub(super) fn file(reader: &mut Reader, window: &mut Window<'_>) -> Result<(), Broken> {
+pub(super) fn file(sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broken> {
     window.fill_to(3);
     if window.text().starts_with(b"\xef\xbb\xbf") {
         window.take(3);
@@ -50,16 +99,16 @@ pub(super) fn file(reader: &mut Reader, window: &mut Window<'_>) -> Result<(), B
         _ => Err(Broken { what: "an array or object was expected", offset: scanner.pos() }),
     })?;
     if opened == b'[' {
-        return Walk::default().events(reader, window);
+        return Walk::default().events(sink, window);
     }
     let (mut first, mut found) = (true, false);
     loop {
-        match thing(window, |scanner, ended| member(reader, scanner, &mut first, ended))? {
+        match thing(window, |scanner, ended| member(sink, scanner, &mut first, ended))? {
             Member::Taken => {}
             Member::End => break,
             Member::Events => {
                 found = true;
-                Walk::default().events(reader, window)?;
+                Walk::default().events(sink, window)?;
                 let next = thing(window, |scanner, ended| match scanner.peek() {
                     None if !ended => Ok(None),
                     next => Ok(Some(next)),
@@ -68,7 +117,7 @@ pub(super) fn file(reader: &mut Reader, window: &mut Window<'_>) -> Result<(), B
                     break;
                 }
             }
-            Member::Samples => Walk::default().samples(reader, window)?,
+            Member::Samples => Walk::default().samples(sink, window)?,
         }
     }
     let what = "the object has no `traceEvents`";
@@ -101,12 +150,7 @@ fn thing<T>(
 }
 
 /// The next member of the outer object.
-fn member(
-    reader: &mut Reader,
-    scanner: &mut Scanner<'_>,
-    first: &mut bool,
-    ended: bool,
-) -> Result<Option<Member>, Broken> {
+fn member(sink: &mut Sink, scanner: &mut Scanner<'_>, first: &mut bool, ended: bool) -> Result<Option<Member>, Broken> {
     let mut still_first = *first;
     if !scanner.more(b'}', &mut still_first)? {
         return Ok(Some(Member::End));
@@ -121,11 +165,13 @@ fn member(
         *first = still_first;
         return Ok(list);
     }
+    scanner.peek();
+    let start = scanner.read();
     match (&*key, scanner.value()?) {
         // Its last digits may be missing.
         (_, Token::Number(_)) if scanner.at_end() && !ended => return Ok(None),
-        ("stackFrames", Token::Nested(json)) => reader.frames = Some(json.to_vec()),
-        (key, value) => kineto::fact(&mut reader.trace, &mut reader.report, key, value),
+        ("stackFrames", Token::Nested(json)) => sink.put(Item::Frames(json.to_vec())),
+        (key, _) => sink.put(Item::Fact(key.to_owned(), scanner.since(start).to_vec())),
     }
     *first = still_first;
     Ok(Some(Member::Taken))
@@ -147,11 +193,11 @@ impl Default for Walk {
 
 impl Walk {
     /// Takes in all events.
-    fn events(mut self, reader: &mut Reader, window: &mut Window<'_>) -> Result<(), Broken> {
+    fn events(mut self, sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broken> {
         loop {
             let ended = window.ended();
             let mut scanner = Scanner::at(window.text(), window.offset());
-            let outcome = self.events_in(reader, &mut scanner, ended);
+            let outcome = self.events_in(sink, &mut scanner, ended);
             let read = scanner.read();
             window.take(read);
             if outcome? {
@@ -160,7 +206,7 @@ impl Walk {
             if window.full() {
                 self.endless += 1;
                 let broken = Broken { what: "an event is longer than 64 MiB", offset: window.offset() as usize };
-                if reader.events == 0 || self.endless > MAX_ENDLESS {
+                if sink.events == 0 || self.endless > MAX_ENDLESS {
                     return Err(broken);
                 }
                 self.lost = Some(broken);
@@ -173,17 +219,17 @@ impl Walk {
     }
 
     /// Takes in all events that are whole; returns whether the list has ended.
-    fn events_in(&mut self, reader: &mut Reader, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
+    fn events_in(&mut self, sink: &mut Sink, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
         loop {
-            if self.lost.is_some() && !self.seek(reader, scanner, ended)? {
+            if self.lost.is_some() && !self.seek(sink, scanner, ended)? {
                 return Ok(false);
             }
             let (before, first) = (scanner.clone(), self.first);
-            match self.event(reader, scanner, ended) {
+            match self.event(sink, scanner, ended) {
                 Ok(Step::Went) => {}
                 Ok(Step::End) => return Ok(true),
                 Err(broken) if ended || !scanner.is_cut(&broken) => {
-                    if reader.events == 0 {
+                    if sink.events == 0 {
                         return Err(broken);
                     }
                     self.lost = Some(broken);
@@ -198,12 +244,12 @@ impl Walk {
 
     /// Goes on at the next event after one that is no JSON, for example because a text in it has a bare quote; returns
     /// whether it was found.
-    fn seek(&mut self, reader: &mut Reader, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
+    fn seek(&mut self, sink: &mut Sink, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
         let found = scanner.seek_object();
         match self.lost.take() {
             Some(broken) if found => {
                 let what = format!("events that are no JSON ({}), left out", broken.what);
-                reader.report.note(&what, Some(broken.offset as u64));
+                sink.note(&what, Some(broken.offset as u64));
             }
             Some(broken) if ended => return Err(broken),
             lost => {
@@ -215,15 +261,15 @@ impl Walk {
         Ok(found)
     }
 
-    fn event(&mut self, reader: &mut Reader, scanner: &mut Scanner<'_>, ended: bool) -> Result<Step, Broken> {
+    fn event(&mut self, sink: &mut Sink, scanner: &mut Scanner<'_>, ended: bool) -> Result<Step, Broken> {
         let first = self.first;
         // Tools that stream write no closing bracket: the end of the file is the end of the list.
-        let no_bracket = |reader: &mut Reader| {
-            reader.report.note("event list without its closing bracket, as streaming tools write it", None);
+        let no_bracket = |sink: &mut Sink| {
+            sink.note("event list without its closing bracket, as streaming tools write it", None);
             Ok(Step::End)
         };
         if !first && scanner.peek().is_none() {
-            return if ended { no_bracket(reader) } else { Ok(Step::More) };
+            return if ended { no_bracket(sink) } else { Ok(Step::More) };
         }
         if !scanner.more(b']', &mut self.first)? {
             return Ok(Step::End);
@@ -231,27 +277,25 @@ impl Walk {
         if scanner.peek().is_none() {
             match ended {
                 false => return Ok(Step::More),
-                true if reader.events > 0 => return no_bracket(reader),
+                true if sink.events > 0 => return no_bracket(sink),
                 true => {}
             }
         }
         let offset = scanner.pos() as u64;
         if scanner.take(b'{') {
-            let event = take_apart(scanner)?;
-            reader.event(&event, offset);
+            sink.event(scanner, offset)?;
             return Ok(Step::Went);
         }
         scanner.value()?;
         if scanner.at_end() && !ended {
             return Ok(Step::More);
         }
-        reader.report.note("things among the events that are no object, left out", Some(offset));
+        sink.note("things among the events that are no object, left out", Some(offset));
         Ok(Step::Went)
     }
 
     /// Takes in all samples.
-    fn samples(mut self, reader: &mut Reader, window: &mut Window<'_>) -> Result<(), Broken> {
-        let Reader { report, samples, .. } = reader;
+    fn samples(mut self, sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broken> {
         loop {
             let going = thing(window, |scanner, ended| {
                 let mut first = self.first;
@@ -259,17 +303,14 @@ impl Walk {
                     return Ok(Some(false));
                 }
                 scanner.peek();
-                let offset = Some(scanner.pos() as u64);
+                let offset = scanner.pos() as u64;
                 let value = scanner.value()?;
                 if scanner.at_end() && !ended {
                     return Ok(None);
                 }
                 match value {
-                    Token::Nested(json) => match Sample::of(json) {
-                        Some(sample) => samples.push(sample),
-                        None => report.note("samples without a time that is a number, left out", offset),
-                    },
-                    _ => report.note("samples that are no object, left out", offset),
+                    Token::Nested(json) => sink.put(Item::Sample(json.to_vec(), offset)),
+                    _ => sink.note("samples that are no object, left out", Some(offset)),
                 }
                 self.first = first;
                 Ok(Some(true))
