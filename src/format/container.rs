@@ -1,9 +1,9 @@
 //! What is around a trace: nothing, gzip, or a zip archive with gzip or nothing inside. Found by content; nothing is ever
 //! unpacked to the disk, so paths inside an archive mean nothing.
 
-use super::FormatError;
 use super::open::PEEK_BYTES;
 use super::watch::{Watch, Watched};
+use super::{FormatError, ImportReport};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -91,6 +91,16 @@ pub(super) struct End {
     pub notes: Vec<String>,
     /// What is packed is cut or damaged: what is to be said, and the bytes that were read before.
     pub cut: Option<(String, u64)>,
+}
+
+impl End {
+    /// Adds it to the import report.
+    pub fn note(&self, report: &mut ImportReport) {
+        self.notes.iter().for_each(|note| report.note(note, None));
+        if let Some((what, offset)) = &self.cut {
+            report.note(what, Some(*offset));
+        }
+    }
 }
 
 /// The content of a file, read and unpacked by a thread of its own while what came before is taken apart.

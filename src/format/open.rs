@@ -1,6 +1,7 @@
 //! Finds out what a file is, by its content and never by its name, and opens it.
 
 use super::container::{self, PIECE_BYTES, Pieces};
+use super::passes::Passes;
 use super::perfetto::PerfettoReader;
 use super::watch::{Looker, Watch};
 use super::window::Window;
@@ -151,7 +152,7 @@ fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), Format
         Kind::Collapsed => in_pieces(path, watch, |pieces| collapsed::read_from(&mut Window::new(pieces))),
         Kind::PerfScript => in_pieces(path, watch, |pieces| perf_script::read_from(&mut Window::new(pieces))),
         Kind::XSpace => whole(path, watch, xplane::read_watched),
-        Kind::Speedscope => whole(path, watch, speedscope::read_watched),
+        Kind::Speedscope => in_passes::<speedscope::Reader>(path, watch),
         Kind::Firefox => whole(path, watch, firefox::read_watched),
         // A database is read where it lies, page by page.
         Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => nsight::read_file(path),
@@ -166,6 +167,24 @@ fn in_pieces(
     read: impl FnOnce(&mut Pieces) -> Result<(Trace, ImportReport), FormatError>,
 ) -> Result<(Trace, ImportReport), FormatError> {
     from_pieces(Pieces::new(path, is_known, None, (watch, BOTH))?, read)
+}
+
+/// Reads a file in several passes, each of them piece by piece.
+fn in_passes<P: Passes>(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
+    let mut passes = P::default();
+    let part = |done: usize| done as f64 / P::MOST as f64;
+    let mut number = 0;
+    loop {
+        let mut pieces = Pieces::new(path, is_known, None, (watch, (part(number), part(number + 1))))?;
+        let again = passes.pass(&mut Window::new(&mut pieces));
+        let end = pieces.finish()?;
+        if !again? || watch.cancelled() {
+            let (trace, mut report) = passes.finish();
+            end.note(&mut report);
+            return Ok((trace, report));
+        }
+        number += 1;
+    }
 }
 
 /// Reads a file of a format that is read from memory as a whole.
@@ -191,10 +210,7 @@ fn from_pieces(
     // That a file cannot be read explains what was found in it, so this comes first.
     let end = pieces.finish()?;
     let (trace, mut report) = result?;
-    end.notes.iter().for_each(|note| report.note(note, None));
-    if let Some((what, offset)) = &end.cut {
-        report.note(what, Some(*offset));
-    }
+    end.note(&mut report);
     Ok((trace, report))
 }
 

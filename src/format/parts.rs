@@ -54,6 +54,11 @@ impl Ended {
 }
 
 impl<'a> Value<'a> {
+    /// A value that is whole, and where it begins.
+    pub fn new(token: Token<'a>, offset: u64) -> Self {
+        Self { token, offset, cut: false }
+    }
+
     /// The object or array that it is.
     pub fn part(&self) -> Option<Part<'a>> {
         match self.token {

@@ -321,10 +321,14 @@ fn archives_are_looked_through() {
     std::fs::write(&path, zip_of(&[("bomb.json", &bomb)])).unwrap();
     // One event of which no more than this is ever in memory.
     assert!(open_trace(&path).unwrap_err().to_string().contains("an event is longer than 64 MiB"));
-    let mut bomb = b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":\"".to_vec();
-    bomb.resize(300 << 20, b'a');
-    std::fs::write(&path, zip_of(&[("bomb.json", &bomb)])).unwrap();
-    assert!(open_trace(&path).unwrap_err().to_string().contains("too much for its size"));
+    for (member, filler, told) in [("\"a", b'a', "longer than 64 MiB"), ("[[", b'[', "too much for its size")] {
+        let schema = "\"https://www.speedscope.app/file-format-schema.json\"";
+        let mut bomb = format!("{{\"$schema\":{schema},\"exporter\":{member}").into_bytes();
+        bomb.resize(300 << 20, filler);
+        std::fs::write(&path, zip_of(&[("bomb.json", &bomb)])).unwrap();
+        let error = open_trace(&path).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
 }
 
 #[test]

@@ -291,7 +291,12 @@ impl Trace {
     /// Ends the span of a track that began last and returns it; `None` if none is open. An end before the start makes a
     /// span without duration.
     pub fn end(&mut self, track: TrackId, end_ns: i64) -> Option<Span> {
-        let ended = self.track_mut(track)?.end(end_ns)?;
+        self.end_before(track, 0, end_ns)
+    }
+
+    /// The same for the span after which `later` others began that have not ended.
+    pub fn end_before(&mut self, track: TrackId, later: usize, end_ns: i64) -> Option<Span> {
+        let ended = self.track_mut(track)?.end(later, end_ns)?;
         self.touch(ended.start_ns, ended.end_ns());
         Some(ended)
     }
@@ -499,6 +504,40 @@ mod tests {
                 let list: Vec<Span> = lane.iter().collect();
                 prop_assert!(list.windows(2).all(|w| w[0].end_ns() <= w[1].start_ns));
             }
+        }
+
+        /// Spans that end in any order stand where they would if their ends had been known from the beginning.
+        #[test]
+        fn ends_may_come_in_any_order(
+            steps in prop::collection::vec((0i64..3, any::<bool>(), any::<prop::sample::Index>()), 1..80),
+        ) {
+            let (mut trace, track, name) = one_track();
+            let (mut now, mut open, mut ended): (i64, Vec<i64>, Vec<(i64, i64)>) = (0, Vec::new(), Vec::new());
+            for (gap, opens, which) in steps {
+                now += gap;
+                if opens || open.is_empty() {
+                    trace.begin(track, now, name, NameId::EMPTY, ArgsId::NONE);
+                    open.push(now);
+                } else {
+                    let at = which.index(open.len());
+                    let start = open.remove(at);
+                    let span = trace.end_before(track, open.len() - at, now).unwrap();
+                    prop_assert_eq!((span.start_ns, span.dur_ns), (start, now - start));
+                    ended.push((start, now - start));
+                }
+            }
+            while let Some(start) = open.pop() {
+                trace.end(track, now);
+                ended.push((start, now - start));
+            }
+            prop_assert!(trace.end_before(track, 0, now).is_none());
+            trace.settle();
+            let (mut other, track, name) = one_track();
+            for (start, dur) in ended {
+                other.complete(track, start, dur, name, NameId::EMPTY, ArgsId::NONE);
+            }
+            other.settle();
+            prop_assert_eq!(layout(&trace), layout(&other));
         }
     }
 }

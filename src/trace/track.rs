@@ -242,9 +242,13 @@ impl Track {
         self.open.push(last);
     }
 
-    /// Ends the span that began last and returns it; `None` if none is open.
-    pub(super) fn end(&mut self, end_ns: i64) -> Option<Span> {
-        let open = self.open.pop()?;
+    /// Ends the span after which so many began that have not ended, and returns it; `None` if there is none.
+    pub(super) fn end(&mut self, later: usize, end_ns: i64) -> Option<Span> {
+        let slot = self.open.len().checked_sub(later + 1)?;
+        if later > 0 {
+            self.place_fresh();
+        }
+        let open = self.open.remove(slot);
         self.fresh = false;
         let mut span = open.span;
         span.dur_ns = end_ns.saturating_sub(span.start_ns).max(0);

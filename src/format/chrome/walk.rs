@@ -2,6 +2,7 @@
 //! the window cuts is looked at again when there is more; an event that is no JSON is passed over.
 
 use super::super::json::{Broken, Scanner, Token};
+use super::super::json_stream;
 use super::super::window::Window;
 use super::event::{Batch, Item};
 use crossbeam_channel::{Receiver, Sender};
@@ -124,29 +125,12 @@ pub(super) fn file(sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broke
     if found { Ok(()) } else { Err(Broken { what, offset: window.offset() as usize }) }
 }
 
-/// Takes one thing off the window, which takes in more until the thing is whole. `take` returns `None` where it is not,
-/// and has done nothing then.
+/// Takes one thing off the window.
 fn thing<T>(
     window: &mut Window<'_>,
-    mut take: impl FnMut(&mut Scanner<'_>, bool) -> Result<Option<T>, Broken>,
+    take: impl FnMut(&mut Scanner<'_>, bool) -> Result<Option<T>, Broken>,
 ) -> Result<T, Broken> {
-    loop {
-        let ended = window.ended();
-        let mut scanner = Scanner::at(window.text(), window.offset());
-        match take(&mut scanner, ended) {
-            Ok(Some(found)) => {
-                let read = scanner.read();
-                window.take(read);
-                return Ok(found);
-            }
-            Ok(None) if ended => return Err(Broken { what: "the text ends too early", offset: scanner.pos() }),
-            Err(broken) if ended || !scanner.is_cut(&broken) => return Err(broken),
-            _ if window.full() => {
-                return Err(Broken { what: "something is longer than 64 MiB", offset: window.offset() as usize });
-            }
-            _ => window.fill(),
-        }
-    }
+    json_stream::thing(window, take).map_err(json_stream::Stop::broken)
 }
 
 /// The next member of the outer object.

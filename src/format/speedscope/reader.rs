@@ -1,90 +1,92 @@
 //! Reads speedscope's JSON. Each profile becomes a track; times stay as they are written, so that profiles of one file
 //! keep their places against each other. A file that is cut is read as far as it goes.
+//!
+//! Names and units may come after what needs them, so the file is gone through more than once, and none of it is kept.
 
 use super::super::decimal::{is_whole, scaled};
-use super::super::parts::{Ended, Part, Value};
+use super::super::json::Broken;
+use super::super::json_stream::{Stop, Stream};
+use super::super::parts::Value;
+use super::super::passes::{self, Passes};
 use super::super::stacks::{Frame, Stacks};
-use super::super::watch::Looker;
+use super::super::window::Window;
 use super::super::{FormatError, ImportReport};
+use super::nest::{Closed, Nest};
 use crate::model::TrackKind;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
-use rustc_hash::FxHashMap;
-
-/// Events or samples between two looks at whether they are still wanted.
-const WATCH_EVERY: u64 = 1024;
 
 /// Reads a whole file.
 ///
 /// # Errors
 /// [`FormatError::Damaged`] if there are no profiles in it, with the place and what was expected.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
-    read_watched(bytes, Looker::default())
+    passes::read::<Reader>(bytes)
 }
 
-/// The same, where somebody looks on. When it is cancelled it ends where it is.
-pub(in crate::format) fn read_watched(bytes: &[u8], looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
-    let mut shared = None;
-    let mut profiles = None;
-    let ended = Part::file(bytes).members(|key, value| match &*key {
-        "shared" => shared = value.part(),
-        "profiles" => profiles = value.part(),
-        _ => {}
-    });
-    let Some(profiles) = profiles else {
-        let (what, offset) = match ended {
-            Ended::Broken(broken) => (format!("No profile: {}", broken.what), broken.offset),
-            _ => ("No profile: the object has no `profiles`".to_owned(), bytes.len()),
-        };
-        let hint = "a speedscope file is an object with `profiles` and `shared`";
-        return Err(FormatError::Damaged { what, offset: offset as u64, hint });
-    };
-    let mut reader = Reader {
-        trace: Trace::default(),
-        report: ImportReport::new("speedscope"),
-        frames: Vec::new(),
-        profiles: 0,
-        looker,
-    };
-    // The names may come after the profiles.
-    match shared {
-        Some(shared) => reader.shared(shared),
-        None => reader.report.note("file without its table of frames, which are named by their numbers", None),
-    }
-    profiles.items(|profile| reader.profile(&profile)).note(&mut reader.report);
-    let Reader { mut trace, mut report, .. } = reader;
-    trace.settle();
-    ended.note_file(bytes.len(), &mut report);
-    report.spans = trace.span_count();
-    report.close(&trace);
-    Ok((trace, report))
+/// Stands for the type of a profile that is none.
+const NO_OBJECT: &str = "no object";
+
+/// What is looked for.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Frames, and what the profiles are.
+    #[default]
+    Outline,
+    /// How long samples last, where there are samples.
+    Weights,
+    /// Events and samples.
+    Content,
 }
 
-struct Reader {
+/// Reads a file in up to three passes.
+#[derive(Default)]
+pub(in crate::format) struct Reader {
     trace: Trace,
     report: ImportReport,
     frames: Vec<Frame>,
-    profiles: u64,
-    looker: Looker,
+    profiles: Vec<Profile>,
+    pass: Pass,
+    seen: Seen,
+}
+
+/// What was there at all.
+#[derive(Default)]
+struct Seen {
+    shared: bool,
+    profiles: bool,
 }
 
 /// What a profile counts in.
-#[derive(Clone, Copy)]
+#[derive(Default, Clone, Copy)]
 struct Unit {
     /// Power of ten that makes nanoseconds of it.
     power: i32,
     is_time: bool,
 }
 
-/// The members of a profile, which come in any order.
+/// A profile. Its members come in any order.
 #[derive(Default)]
-struct Profile<'a> {
+struct Profile {
+    offset: u64,
     kind: String,
     name: String,
     unit: String,
-    start: Option<Value<'a>>,
-    events: Option<Part<'a>>,
-    samples: Option<Part<'a>>,
-    weights: Option<Part<'a>>,
+    start: Option<String>,
+    has_events: bool,
+    has_samples: bool,
+    /// Where the weights are.
+    weights: Option<u64>,
+    /// What is shown of it: known after the first pass.
+    shown: Option<Shown>,
+    durations: Vec<i64>,
+}
+
+/// How a profile is shown.
+#[derive(Clone, Copy)]
+struct Shown {
+    track: TrackId,
+    unit: Unit,
+    evented: bool,
 }
 
 /// An opening or closing of a frame.
@@ -95,20 +97,227 @@ struct Event {
     offset: u64,
 }
 
-impl Reader {
-    /// The table of frames.
-    fn shared(&mut self, shared: Part<'_>) {
-        let mut list = None;
-        shared
-            .members(|key, value| {
-                if key == "frames" {
-                    list = value.part()
+impl Passes for Reader {
+    const MOST: usize = 3;
+
+    fn pass(&mut self, window: &mut Window<'_>) -> Result<bool, FormatError> {
+        let mut stream = Stream::new(window);
+        let ended = self.file(&mut stream);
+        let offset = stream.offset();
+        match self.pass {
+            Pass::Outline => self.outlined(ended, offset)?,
+            Pass::Weights => {}
+            Pass::Content => {
+                match ended {
+                    Ok(()) => {}
+                    Err(Stop::Cut(_)) => {
+                        self.report.note("file that is cut, read as far as it goes", Some(window.drain()));
+                    }
+                    Err(Stop::Broken(broken)) => note_broken(&mut self.report, &broken),
                 }
-            })
-            .note(&mut self.report);
-        if let Some(list) = list {
-            list.items(|frame| self.frame(&frame)).note(&mut self.report);
+                return Ok(false);
+            }
         }
+        let weighted =
+            |profile: &Profile| profile.weights.is_some() && profile.shown.is_some_and(|shown| !shown.evented);
+        self.pass = match self.pass {
+            Pass::Outline if self.profiles.iter().any(weighted) => Pass::Weights,
+            _ => Pass::Content,
+        };
+        Ok(true)
+    }
+
+    fn finish(self) -> (Trace, ImportReport) {
+        let Self { mut trace, mut report, .. } = self;
+        trace.settle();
+        report.spans = trace.span_count();
+        report.close(&trace);
+        (trace, report)
+    }
+}
+
+/// Counts a place that is no JSON, after which the rest of its list or object is passed over.
+fn note_broken(report: &mut ImportReport, Broken { what, offset }: &Broken) {
+    let what = format!("lists or objects that are broken, the rest of each left out: {what}");
+    report.note(&what, Some(*offset as u64));
+}
+
+impl Reader {
+    /// Goes through the file.
+    fn file(&mut self, stream: &mut Stream<'_, '_>) -> Result<(), Stop> {
+        let expected = |stream: &Stream<'_, '_>| {
+            Stop::Broken(Broken { what: "an object was expected", offset: stream.offset() as usize })
+        };
+        if !stream.open(b'{') {
+            return Err(expected(stream));
+        }
+        let mut first = true;
+        while stream.more(b'}', &mut first)? {
+            match (&*stream.key()?, stream.peek()) {
+                ("shared", Some(b'{')) if self.pass == Pass::Outline && !self.seen.shared => {
+                    self.seen.shared = true;
+                    self.shared(stream)?;
+                }
+                ("profiles", Some(b'[')) => {
+                    self.seen.profiles = true;
+                    let mut number = 0;
+                    self.list(stream, self.pass == Pass::Outline, |reader, stream| {
+                        number += 1;
+                        reader.profile(stream, number - 1)
+                    })?;
+                }
+                _ => stream.skip()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through a list. What comes after a broken item in it is passed over, and counted in one of the passes.
+    fn list<'w, 'r>(
+        &mut self,
+        stream: &mut Stream<'w, 'r>,
+        counts: bool,
+        mut item: impl FnMut(&mut Self, &mut Stream<'w, 'r>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        stream.open(b'[');
+        self.parts(stream, b']', counts, |reader, stream| item(reader, stream))
+    }
+
+    /// The same for a list or object whose opening bracket was taken.
+    fn parts<'w, 'r>(
+        &mut self,
+        stream: &mut Stream<'w, 'r>,
+        close: u8,
+        counts: bool,
+        mut part: impl FnMut(&mut Self, &mut Stream<'w, 'r>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let mut first = true;
+        loop {
+            let more = stream.more(close, &mut first);
+            let gone = match more {
+                Ok(false) => return Ok(()),
+                Ok(true) => part(self, stream),
+                Err(stop) => Err(stop),
+            };
+            match gone {
+                Ok(()) => {}
+                Err(Stop::Broken(broken)) => {
+                    if counts {
+                        note_broken(&mut self.report, &broken);
+                    }
+                    return stream.skip_rest();
+                }
+                cut => return cut,
+            }
+        }
+    }
+
+    /// What is known after the first pass: whether there is something to show, and as what.
+    fn outlined(&mut self, ended: Result<(), Stop>, offset: u64) -> Result<(), FormatError> {
+        self.report.format = "speedscope".to_owned();
+        if !self.seen.profiles {
+            let (what, offset) = match ended {
+                Err(Stop::Broken(broken)) => (broken.what, broken.offset as u64),
+                _ => ("the object has no `profiles`", offset),
+            };
+            let hint = "a speedscope file is an object with `profiles` and `shared`";
+            return Err(FormatError::Damaged { what: format!("No profile: {what}"), offset, hint });
+        }
+        if !self.seen.shared {
+            self.report.note("file without its table of frames, which are named by their numbers", None);
+        }
+        for (profile, number) in std::mem::take(&mut self.profiles).into_iter().zip(1..) {
+            let shown = self.shown(&profile, number);
+            self.profiles.push(Profile { shown, ..profile });
+        }
+        Ok(())
+    }
+
+    fn shown(&mut self, profile: &Profile, number: u64) -> Option<Shown> {
+        let unit = self.unit(&profile.unit, profile.offset);
+        let evented = match (&*profile.kind, profile.has_events, profile.has_samples) {
+            ("evented", true, _) | ("", true, false) => true,
+            ("sampled", _, true) | ("", false, true) => false,
+            (NO_OBJECT, ..) => return None,
+            _ => {
+                let what = format!("profiles of type `{}` without events or samples, left out", profile.kind);
+                self.report.note(&what, Some(profile.offset));
+                return None;
+            }
+        };
+        let name = if profile.name.is_empty() { format!("Profile {number}") } else { profile.name.clone() };
+        let track = self.trace.add_track(number, None, &name, "", TrackKind::from_name(&name));
+        Some(Shown { track, unit, evented })
+    }
+
+    /// A profile, by its place in the list.
+    fn profile(&mut self, stream: &mut Stream<'_, '_>, number: usize) -> Result<(), Stop> {
+        let outline = self.pass == Pass::Outline;
+        stream.peek();
+        let offset = stream.offset();
+        if !stream.open(b'{') {
+            if outline {
+                self.report.note("profiles that are no object, left out", Some(offset));
+                self.profiles.push(Profile { kind: NO_OBJECT.to_owned(), ..Profile::default() });
+            }
+            return stream.skip();
+        }
+        if outline {
+            self.profiles.push(Profile { offset, ..Profile::default() });
+            return self.parts(stream, b'}', true, |reader, stream| reader.outline(stream, number));
+        }
+        let shown = self.profiles.get(number).and_then(|profile| profile.shown);
+        let mut done = false;
+        self.parts(stream, b'}', false, |reader, stream| {
+            let (key, next) = (stream.key()?, stream.peek());
+            let Some(shown) = shown.filter(|_| next == Some(b'[') && !done) else { return stream.skip() };
+            done = match (&*key, reader.pass, shown.evented) {
+                ("weights", Pass::Weights, false) => {
+                    reader.weights(stream, number, shown.unit)?;
+                    true
+                }
+                ("events", Pass::Content, true) => {
+                    reader.evented(stream, shown)?;
+                    true
+                }
+                ("samples", Pass::Content, false) => {
+                    reader.sampled(stream, number, shown)?;
+                    true
+                }
+                _ => return stream.skip(),
+            };
+            Ok(())
+        })
+    }
+
+    /// A member of a profile in the first pass.
+    fn outline(&mut self, stream: &mut Stream<'_, '_>, number: usize) -> Result<(), Stop> {
+        let (key, next) = (stream.key()?, stream.peek());
+        let Some(profile) = self.profiles.get_mut(number) else { return stream.skip() };
+        let is_list = next == Some(b'[');
+        let text = |value: &Value<'_>| value.text().unwrap_or("").to_owned();
+        match &*key {
+            "events" => profile.has_events |= is_list,
+            "samples" => profile.has_samples |= is_list,
+            "weights" if is_list => profile.weights = profile.weights.or(Some(stream.offset())),
+            "type" => return stream.value(|value| profile.kind = text(value)),
+            "name" => return stream.value(|value| profile.name = text(value)),
+            "unit" => return stream.value(|value| profile.unit = text(value)),
+            "startValue" => return stream.value(|value| profile.start = value.number().map(str::to_owned)),
+            _ => {}
+        }
+        stream.skip()
+    }
+
+    /// The table of frames.
+    fn shared(&mut self, stream: &mut Stream<'_, '_>) -> Result<(), Stop> {
+        stream.open(b'{');
+        self.parts(stream, b'}', true, |reader, stream| {
+            if stream.key()? != "frames" || stream.peek() != Some(b'[') {
+                return stream.skip();
+            }
+            reader.list(stream, true, |reader, stream| stream.value(|frame| reader.frame(frame)))
+        })
     }
 
     fn frame(&mut self, frame: &Value<'_>) {
@@ -154,45 +363,6 @@ impl Reader {
         Frame { name: self.trace.intern(&format!("frame {number}")), args: ArgsId::NONE }
     }
 
-    fn profile(&mut self, value: &Value<'_>) {
-        self.profiles += 1;
-        let Some(part) = value.part() else {
-            self.report.note("profiles that are no object, left out", Some(value.offset));
-            return;
-        };
-        let mut profile = Profile::default();
-        let ended = part.members(|key, value| match &*key {
-            "type" => profile.kind = value.text().unwrap_or("").to_owned(),
-            "name" => profile.name = value.text().unwrap_or("").to_owned(),
-            "unit" => profile.unit = value.text().unwrap_or("").to_owned(),
-            "startValue" => profile.start = Some(value),
-            "events" => profile.events = value.part(),
-            "samples" => profile.samples = value.part(),
-            "weights" => profile.weights = value.part(),
-            _ => {}
-        });
-        ended.note(&mut self.report);
-        let unit = self.unit(&profile.unit, value.offset);
-        let name = if profile.name.is_empty() { format!("Profile {}", self.profiles) } else { profile.name };
-        let (trace, number) = (&mut self.trace, self.profiles);
-        let mut track = || trace.add_track(number, None, &name, "", TrackKind::from_name(&name));
-        match (&*profile.kind, profile.events, profile.samples) {
-            ("evented", Some(events), _) | ("", Some(events), None) => {
-                let track = track();
-                self.evented(track, unit, events);
-            }
-            ("sampled", _, Some(samples)) | ("", None, Some(samples)) => {
-                let track = track();
-                let start_ns = profile.start.and_then(|start| self.time(&start, unit)).unwrap_or(0);
-                self.sampled(track, unit, start_ns, samples, profile.weights);
-            }
-            _ => {
-                let what = format!("profiles of type `{}` without events or samples, left out", profile.kind);
-                self.report.note(&what, Some(value.offset));
-            }
-        }
-    }
-
     fn unit(&mut self, name: &str, offset: u64) -> Unit {
         let power = match name {
             "nanoseconds" => 0,
@@ -221,36 +391,21 @@ impl Reader {
         Some(ns)
     }
 
-    fn evented(&mut self, track: TrackId, unit: Unit, events: Part<'_>) {
-        let mut nest = Nest::default();
-        let (mut number, mut wanted) = (0_u64, true);
-        let ended = events.items(|value| {
-            if number.is_multiple_of(WATCH_EVERY) {
-                wanted = self.looker.at(value.offset);
+    fn evented(&mut self, stream: &mut Stream<'_, '_>, Shown { track, unit, .. }: Shown) -> Result<(), Stop> {
+        let mut nest = Nest::new(track);
+        let ended = self.list(stream, true, |reader, stream| {
+            let event = stream.value(|value| reader.event(value, unit))?;
+            if let Some(event) = event {
+                reader.place(&mut nest, &event);
             }
-            number += 1;
-            if !wanted {
-                return;
-            }
-            if let Some(event) = self.event(&value, unit) {
-                self.place(&mut nest, &event);
-            }
+            Ok(())
         });
-        ended.note(&mut self.report);
-        for span in nest.spans {
-            let Frame { name, args } = span.frame;
-            match span.end_ns {
-                Some(end_ns) => {
-                    let dur_ns = end_ns.saturating_sub(span.start_ns);
-                    self.trace.complete(track, span.start_ns, dur_ns, name, NameId::EMPTY, args);
-                }
-                // Where it ended is not known, even if the profile has an end.
-                None => self.trace.begin(track, span.start_ns, name, NameId::EMPTY, args),
-            }
-        }
+        // Where those that are still open ended is not known, even if the profile has an end.
+        self.report.note_many("spans nested deeper than 4,096, left out", nest.too_deep, None);
+        ended
     }
 
-    /// Takes an event apart. One that the end of the file cuts in two has no closing bracket and is none.
+    /// Takes an event apart.
     fn event(&mut self, value: &Value<'_>, unit: Unit) -> Option<Event> {
         let offset = value.offset;
         let Some(part) = value.part() else {
@@ -264,9 +419,6 @@ impl Reader {
             "at" => at = Some(value),
             _ => {}
         });
-        if ended == Ended::Cut {
-            return None;
-        }
         ended.note(&mut self.report);
         let opens = match opens.as_ref().map(|kind| kind.text().unwrap_or("")) {
             Some("O") => true,
@@ -293,10 +445,10 @@ impl Reader {
         nest.last_ns = Some(event.t_ns);
         if event.opens {
             let frame = self.frame_of(event.frame, event.offset);
-            nest.open(event.frame, frame, event.t_ns);
+            nest.open(&mut self.trace, event.frame, frame, event.t_ns);
             return;
         }
-        match nest.close(event.frame, event.t_ns) {
+        match nest.close(&mut self.trace, event.frame, event.t_ns) {
             Closed::Innermost => {}
             Closed::Inside => {
                 let what = "ends of a frame that was not the innermost: it ends there, those inside it go on";
@@ -307,118 +459,67 @@ impl Reader {
         }
     }
 
-    fn sampled(&mut self, track: TrackId, unit: Unit, start_ns: i64, samples: Part<'_>, weights: Option<Part<'_>>) {
+    /// How long the samples of a profile last.
+    fn weights(&mut self, stream: &mut Stream<'_, '_>, number: usize, unit: Unit) -> Result<(), Stop> {
         let mut durations = Vec::new();
-        let ended = weights.map(|weights| {
-            weights.items(|weight| {
-                let ns = self.time(&weight, unit).filter(|&ns| ns >= 0);
+        let ended = self.list(stream, true, |reader, stream| {
+            stream.value(|weight| {
+                let ns = reader.time(weight, unit).filter(|&ns| ns >= 0);
                 if ns.is_none() {
                     let what = "weights that are negative or no number, their samples drawn without duration";
-                    self.report.note(what, Some(weight.offset));
+                    reader.report.note(what, Some(weight.offset));
                 }
                 durations.push(ns.unwrap_or(0));
             })
         });
-        if let Some(ended) = ended {
-            ended.note(&mut self.report);
+        if let Some(profile) = self.profiles.get_mut(number) {
+            profile.durations = durations;
         }
-        let mut stacks = Stacks::new(track);
-        let mut frames: Vec<Frame> = Vec::new();
-        let (mut now_ns, mut at) = (start_ns, 0);
-        let mut wanted = true;
-        let ended = samples.items(|sample| {
-            if (at as u64).is_multiple_of(WATCH_EVERY) {
-                wanted = self.looker.at(sample.offset);
-            }
-            if !wanted {
-                return;
-            }
-            if durations.get(at).is_none() {
-                self.report.note("samples without a weight, drawn without duration", Some(sample.offset));
-            }
-            if !self.stack(&sample, &mut frames) {
-                return;
-            }
-            let end_ns = now_ns.checked_add(durations.get(at).copied().unwrap_or(0)).unwrap_or_else(|| {
-                self.report.note("samples past the last time that can be shown, drawn up to it", Some(sample.offset));
-                i64::MAX
-            });
-            stacks.put(&mut self.trace, now_ns, end_ns, &frames);
-            self.report.samples += 1;
-            (now_ns, at) = (end_ns, at + 1);
-        });
-        ended.note(&mut self.report);
-        stacks.finish(&mut self.trace);
-        let left = durations.len().saturating_sub(at) as u64;
-        self.report.note_many("weights without a sample, left out", left, weights.map(|weights| weights.offset));
+        ended
     }
 
-    /// The frames of a sample; returns whether the end of the file left it whole.
-    fn stack(&mut self, sample: &Value<'_>, frames: &mut Vec<Frame>) -> bool {
+    fn sampled(&mut self, stream: &mut Stream<'_, '_>, number: usize, shown: Shown) -> Result<(), Stop> {
+        let Some(profile) = self.profiles.get_mut(number) else { return stream.skip() };
+        let durations = std::mem::take(&mut profile.durations);
+        let weights = profile.weights;
+        let start_ns = profile.start.as_deref().and_then(|start| scaled(start, shown.unit.power)).unwrap_or(0);
+        let mut stacks = Stacks::new(shown.track);
+        let mut frames: Vec<Frame> = Vec::new();
+        let (mut now_ns, mut at) = (start_ns, 0);
+        let ended = self.list(stream, true, |reader, stream| {
+            let offset = stream.value(|sample| {
+                reader.stack(sample, &mut frames);
+                sample.offset
+            })?;
+            if durations.get(at).is_none() {
+                reader.report.note("samples without a weight, drawn without duration", Some(offset));
+            }
+            let end_ns = now_ns.checked_add(durations.get(at).copied().unwrap_or(0)).unwrap_or_else(|| {
+                reader.report.note("samples past the last time that can be shown, drawn up to it", Some(offset));
+                i64::MAX
+            });
+            stacks.put(&mut reader.trace, now_ns, end_ns, &frames);
+            reader.report.samples += 1;
+            (now_ns, at) = (end_ns, at + 1);
+            Ok(())
+        });
+        stacks.finish(&mut self.trace);
+        let left = durations.len().saturating_sub(at) as u64;
+        self.report.note_many("weights without a sample, left out", left, weights);
+        ended
+    }
+
+    /// The frames of a sample.
+    fn stack(&mut self, sample: &Value<'_>, frames: &mut Vec<Frame>) {
         frames.clear();
         let Some(part) = sample.part() else {
             self.report.note("samples that are no list of frames, drawn as a gap", Some(sample.offset));
-            return true;
+            return;
         };
         let ended = part.items(|value| match value.index() {
             Some(frame) => frames.push(self.frame_of(frame as u64, value.offset)),
             None => self.report.note("frames of samples that are no number, left out", Some(value.offset)),
         });
-        let whole = ended != Ended::Cut;
         ended.note(&mut self.report);
-        whole
-    }
-}
-
-/// A frame that was opened, and closed if it has an end.
-struct Opened {
-    frame: Frame,
-    start_ns: i64,
-    end_ns: Option<i64>,
-}
-
-/// What an end closed.
-enum Closed {
-    Innermost,
-    /// A frame with others inside it that are still open.
-    Inside,
-    BeforeItsStart,
-    Nothing,
-}
-
-/// Frames that open and close, normally the last opened first.
-#[derive(Default)]
-struct Nest {
-    spans: Vec<Opened>,
-    /// Indices of those that are open, and of some that no longer are.
-    open: Vec<usize>,
-    /// Indices of those that are open, by the number of their frame: an end finds its begin without a search, however
-    /// deep a hostile file nests.
-    by_frame: FxHashMap<u64, Vec<usize>>,
-    last_ns: Option<i64>,
-}
-
-impl Nest {
-    fn open(&mut self, number: u64, frame: Frame, start_ns: i64) {
-        let at = self.spans.len();
-        self.spans.push(Opened { frame, start_ns, end_ns: None });
-        self.open.push(at);
-        self.by_frame.entry(number).or_default().push(at);
-    }
-
-    fn close(&mut self, number: u64, end_ns: i64) -> Closed {
-        let Some(at) = self.by_frame.get_mut(&number).and_then(Vec::pop) else { return Closed::Nothing };
-        let Some(span) = self.spans.get_mut(at) else { return Closed::Nothing };
-        span.end_ns = Some(end_ns.max(span.start_ns));
-        let backwards = end_ns < span.start_ns;
-        let innermost = self.open.last() == Some(&at);
-        while self.open.last().and_then(|&at| self.spans.get(at)).is_some_and(|span| span.end_ns.is_some()) {
-            self.open.pop();
-        }
-        match (backwards, innermost) {
-            (true, _) => Closed::BeforeItsStart,
-            (false, true) => Closed::Innermost,
-            (false, false) => Closed::Inside,
-        }
     }
 }

@@ -225,3 +225,18 @@ fn a_cut_file_is_read_as_far_as_it_goes() {
         }
     }
 }
+
+#[test]
+fn very_deep_nesting_is_cut_and_counted() {
+    // Frames that differ, so that each end belongs to one begin; the first to open is the first to close.
+    let count = 5000_u32;
+    let texts: Vec<String> = (0..2 * count).map(|i| i.to_string()).collect();
+    let events: Vec<(char, u32, &str)> =
+        (0..2 * count).map(|i| (if i < count { 'O' } else { 'C' }, i % count, texts[i as usize].as_str())).collect();
+    let (trace, report) = read(evented(&events).as_bytes()).unwrap();
+    assert_eq!(trace.span_count(), 4096);
+    let deep = report.notes.iter().find(|note| note.what.contains("deeper than 4,096")).unwrap();
+    assert_eq!(deep.count, u64::from(count) - 4096);
+    let last = trace.tracks()[0].lane(4095).unwrap().get(0).unwrap();
+    assert_eq!((last.start_ns, last.dur_ns), (4_095_000, 5_000_000));
+}
