@@ -25,6 +25,7 @@ mod text;
 mod watch;
 mod window;
 mod wire;
+mod wire_stream;
 pub mod xplane;
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), Format
         Kind::Chrome => in_pieces(path, watch, |pieces| chrome::read_from(&mut Window::new(pieces))),
         Kind::Collapsed => in_pieces(path, watch, |pieces| collapsed::read_from(&mut Window::new(pieces))),
         Kind::PerfScript => in_pieces(path, watch, |pieces| perf_script::read_from(&mut Window::new(pieces))),
-        Kind::XSpace => whole(path, watch, xplane::read_watched),
+        Kind::XSpace => in_passes::<xplane::Reader>(path, watch),
         Kind::Speedscope => in_passes::<speedscope::Reader>(path, watch),
         Kind::Firefox => whole(path, watch, firefox::read_watched),
         // A database is read where it lies, page by page.

@@ -187,14 +187,19 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-enum Varint {
+/// What a varint is.
+pub(super) enum Varint {
+    /// A number, and how many bytes it takes.
     Read(u64, usize),
+    /// The bytes end before it does.
     Torn,
+    /// It is too long.
     Bad,
 }
 
+/// Reads a varint from the beginning of bytes.
 #[inline(always)]
-fn varint(bytes: &[u8]) -> Varint {
+pub(super) fn varint(bytes: &[u8]) -> Varint {
     match bytes.first() {
         // Tags, lengths and small numbers.
         Some(&byte) if byte < 0x80 => Varint::Read(u64::from(byte), 1),

@@ -2,11 +2,12 @@
 //!
 //! Field numbers are from `tsl/profiler/protobuf/xplane.proto`.
 
+mod events;
 mod reader;
 #[cfg(test)]
 mod tests;
 
-pub(super) use reader::read_watched;
+pub(super) use reader::Reader;
 pub use reader::{looks_like, read};
 
 /// Numbers of the fields that are read.
