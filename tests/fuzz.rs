@@ -185,10 +185,7 @@ const SPEEDSCOPE: &[u8] = br#"{"$schema":"https://www.speedscope.app/file-format
 "profiles":[{"type":"evented","name":"e","unit":"milliseconds","startValue":0,"endValue":5,"events":[{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":1.5},{"type":"C","frame":1,"at":2},{"type":"C","frame":0,"at":5}]},
 {"type":"sampled","name":"s","unit":"none","startValue":0,"endValue":9,"samples":[[0],[0,1],[1]],"weights":[1,2,3.5]}]}"#;
 
-const FIREFOX: &[u8] = br#"{"meta":{"interval":1,"startTime":0,"preprocessedProfileVersion":50,"product":"x","categories":[]},"shared":{"stringArray":["main","work"]},
-"threads":[{"name":"t","pid":"1","tid":2,"processName":"p","samples":{"stack":[0,1,null],"time":[0,1,2],"length":3,"weight":null},
-"stackTable":{"frame":[0,1],"prefix":[null,0],"length":2},"frameTable":{"func":[0,1],"length":2},"funcTable":{"name":[0,1],"length":2},
-"stringArray":["main","work"],"markers":{"name":[0],"startTime":[1],"endTime":[2],"phase":[1],"category":[0],"data":[null],"length":1}}]}"#;
+const FIREFOX: &[u8] = include_bytes!("data/firefox.json");
 
 const PERF: &[u8] = b"app 12/34 [001] 100.000001: 250000 cycles:u:\n\t 55d0 work+0x10 (/bin/app)\n\t 55d1 main+0x20 (/bin/app)\n\napp 12/34 [001] 100.001001: 250000 cycles:u:\n\t 55d1 main+0x20 (/bin/app)\n\n";
 
@@ -197,7 +194,7 @@ fn packets() -> Vec<u8> {
 }
 
 /// A plane with a line of two events, its names and a figure.
-const XSPACE: &[u8] = b"\x0a\x41\x08\x01\x12\x0d/device:GPU:0\x1a\x18\x08\x01\x12\x06Stream\x18\x0a\x22\x06\x08\x01\x10\x05\x18\x09\x22\x02\x08\x02\x22\x0a\x08\x01\x12\x06\x08\x01\x12\x02k1\x2a\x08\x08\x01\x12\x04\x08\x01\x12\x00\x22\x01h";
+const XSPACE: &[u8] = include_bytes!("data/small.xplane.pb");
 
 #[test]
 fn chrome_reads_anything() {

@@ -155,8 +155,10 @@ fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), Format
         Kind::Speedscope => in_passes::<speedscope::Reader>(path, watch),
         Kind::Firefox => whole(path, watch, firefox::read_watched),
         // A database is read where it lies, page by page.
-        Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => nsight::read_file(path),
-        Kind::Nsight => whole(path, watch, |bytes, _| nsight::read(bytes)),
+        Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => {
+            nsight::read_file_watched(path, Looker { watch: watch.clone(), part: BOTH, all: 0 })
+        }
+        Kind::Nsight => whole(path, watch, nsight::read_watched),
     }
 }
 

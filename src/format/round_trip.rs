@@ -331,6 +331,12 @@ fn archives_are_looked_through() {
     }
 }
 
+fn nsight_export() -> Vec<u8> {
+    let mut db = rusqlite::Connection::open_in_memory().unwrap();
+    db.execute_batch(include_str!("../../tests/data/nsight.sql")).unwrap();
+    db.serialize("main").unwrap().to_vec()
+}
+
 #[test]
 fn reading_is_watched_and_cancelled() {
     use super::{FormatError, Watch, open_watched};
@@ -345,6 +351,9 @@ fn reading_is_watched_and_cancelled() {
         ("speedscope", super::speedscope::to_json(&trace)),
         ("collapsed", super::collapsed::to_text(&trace).into_bytes()),
         ("packets", packets),
+        ("xspace", include_bytes!("../../tests/data/small.xplane.pb").to_vec()),
+        ("firefox", include_bytes!("../../tests/data/firefox.json").to_vec()),
+        ("nsight", nsight_export()),
     ];
     for (name, bytes) in files {
         let path = dir.path().join(name);

@@ -12,6 +12,7 @@ mod table;
 mod tests;
 
 pub use reader::{read, read_file};
+pub(super) use reader::{read_file_watched, read_watched};
 
 /// How every SQLite database begins.
 pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";

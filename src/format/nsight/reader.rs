@@ -1,5 +1,6 @@
 //! Reads an export from its file, or from memory where it was packed.
 
+use super::super::watch::Looker;
 use super::table::{Broken, Tables, int, text};
 use super::{device, host, names};
 use crate::format::{FormatError, ImportReport};
@@ -37,10 +38,15 @@ const WARNINGS: std::ops::RangeInclusive<i64> = 2..=3;
 /// # Errors
 /// If the file cannot be read or is no export of Nsight Systems.
 pub fn read_file(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
+    read_file_watched(path, Looker::default())
+}
+
+/// The same, where somebody looks on. When it is cancelled it ends where it is.
+pub(in crate::format) fn read_file_watched(path: &Path, looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
     let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(uri(path), flags).map_err(|error| refused(&error))?;
-    read_database(&db, bytes)
+    read_database(&db, bytes, looker)
 }
 
 /// Reads an export from memory.
@@ -48,9 +54,14 @@ pub fn read_file(path: &Path) -> Result<(Trace, ImportReport), FormatError> {
 /// # Errors
 /// If it is no export of Nsight Systems.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
+    read_watched(bytes, Looker::default())
+}
+
+/// The same, where somebody looks on. When it is cancelled it ends where it is.
+pub(in crate::format) fn read_watched(bytes: &[u8], looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
     let mut db = Connection::open_in_memory().map_err(|error| refused(&error))?;
     db.deserialize_read_exact("main", bytes, bytes.len(), true).map_err(|error| refused(&error))?;
-    read_database(&db, bytes.len() as u64)
+    read_database(&db, bytes.len() as u64, looker)
 }
 
 /// A path as SQLite takes it, saying that nobody writes: then it needs no lock and looks for no journal.
@@ -77,11 +88,11 @@ fn refused(error: &rusqlite::Error) -> FormatError {
     }
 }
 
-fn read_database(db: &Connection, bytes: u64) -> Result<(Trace, ImportReport), FormatError> {
+fn read_database(db: &Connection, bytes: u64, looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
     // What a hostile file may want to run is not trusted.
     db.pragma_update(None, "trusted_schema", false).map_err(|error| refused(&error))?;
     db.pragma_update(None, "cell_size_check", true).map_err(|error| refused(&error))?;
-    let tables = Tables::of(db, bytes).map_err(|error| refused(&error))?;
+    let tables = Tables::of(db, bytes, looker).map_err(|error| refused(&error))?;
     if !tables.has("StringIds") {
         let known: Vec<&str> = tables.names().iter().take(5).map(String::as_str).collect();
         return Err(FormatError::Damaged {

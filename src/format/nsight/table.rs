@@ -1,7 +1,12 @@
 //! Tables of a database whose columns are not known for certain, and whose content may be damaged.
 
+use super::super::watch::Looker;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
+use std::cell::Cell;
+
+/// Rows between two looks at whether they are still wanted.
+const WATCH_EVERY: u64 = 1024;
 
 /// Fewest bytes that a row can take in a database; a table that gives more rows than that goes round in circles.
 const MIN_ROW_BYTES: u64 = 4;
@@ -11,6 +16,9 @@ pub(super) struct Tables<'a> {
     db: &'a Connection,
     names: Vec<String>,
     most_rows: u64,
+    looker: Looker,
+    /// Tables that were read.
+    read: Cell<u64>,
 }
 
 /// Why a table was not read to its end.
@@ -18,7 +26,7 @@ pub(super) struct Broken(pub String);
 
 impl<'a> Tables<'a> {
     /// Lists the tables of a database of so many bytes. Views and virtual tables are left out: they are programs.
-    pub fn of(db: &'a Connection, bytes: u64) -> rusqlite::Result<Self> {
+    pub fn of(db: &'a Connection, bytes: u64, looker: Looker) -> rusqlite::Result<Self> {
         let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' ORDER BY name";
         let mut statement = db.prepare(sql)?;
         let mut rows = statement.query([])?;
@@ -26,7 +34,8 @@ impl<'a> Tables<'a> {
         while let Some(row) = rows.next()? {
             names.extend(text(row, 0).map(str::to_owned));
         }
-        Ok(Self { db, names, most_rows: bytes / MIN_ROW_BYTES })
+        let looker = Looker { all: names.len() as u64, ..looker };
+        Ok(Self { db, names, most_rows: bytes / MIN_ROW_BYTES, looker, read: Cell::new(0) })
     }
 
     /// Their names, in order.
@@ -73,8 +82,13 @@ impl<'a> Tables<'a> {
         let broken = |error: rusqlite::Error| Broken(error.to_string());
         let mut statement = self.db.prepare(&sql).map_err(broken)?;
         let mut rows = statement.query([]).map_err(broken)?;
-        let mut taken = 0;
+        let mut taken = 0_u64;
+        self.read.set(self.read.get() + 1);
         while let Some(row) = rows.next().map_err(broken)? {
+            // How many rows are left is not known before they are read, so progress is counted in tables.
+            if taken.is_multiple_of(WATCH_EVERY) && !self.looker.at(self.read.get()) {
+                return Err(Broken("cancelled".to_owned()));
+            }
             each(row);
             taken += 1;
             if taken > self.most_rows {
