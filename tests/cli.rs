@@ -348,10 +348,12 @@ fn a_killed_worker_leaves_a_run_that_opens() {
         std::thread::sleep(Duration::from_millis(200));
         let Ok(listed) = serde_json::from_str::<Value>(&place.ok(&["runs", "--json"])) else { continue };
         let Some(run) = listed["runs"].get(0) else { continue };
+        let (Some(pid), Some(id)) = (run["run"]["worker_pid"].as_u64(), run["id"].as_str()) else { continue };
+        // Steps and spans are on the disk, whichever came first.
         let steps =
             std::fs::metadata(Path::new(run["path"].as_str().unwrap()).join("steps.csv")).map_or(0, |m| m.len());
-        if let (Some(pid), true) = (run["run"]["worker_pid"].as_u64(), steps > 2000) {
-            break (run["id"].as_str().unwrap().to_owned(), pid);
+        if steps > 2000 && String::from_utf8_lossy(&place.run(&["inspect", id]).stdout).contains("Forward") {
+            break (id.to_owned(), pid);
         }
     };
     Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();

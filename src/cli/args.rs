@@ -275,7 +275,7 @@ pub struct ScreenshotArgs {
     /// Runs (folders or identifiers); more than one for the Compare panel.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// setup, runs, overview, timeline, flame, ops, kernels, compare, log, or window for all of it.
+    /// setup, runs, overview, timeline, flame, ops, kernels, compare, diff, log, import, or window for all of it.
     #[arg(long, value_name = "NAME", default_value = "overview")]
     pub panel: String,
     /// Width and height in pixels.
@@ -324,6 +324,16 @@ fn parse_size(text: &str) -> Result<(u32, u32), String> {
 mod tests {
     use super::*;
     use clap::CommandFactory as _;
+
+    #[test]
+    fn help_names_every_panel() {
+        let mut command = Cli::command();
+        let help = command.find_subcommand_mut("screenshot").unwrap().render_long_help().to_string();
+        for panel in crate::session::PanelId::ALL {
+            let name = panel.title().to_lowercase();
+            assert!(help.contains(&name), "{name}: {help}");
+        }
+    }
 
     #[test]
     fn the_definition_is_consistent() {

@@ -6,7 +6,7 @@ pub fn duration_ns(ns: f64) -> String {
     if !ns.is_finite() {
         "–".to_owned()
     } else if abs < 1e3 {
-        if abs.fract() == 0.0 { format!("{ns:.0} ns") } else { format!("{ns:.1} ns") }
+        if abs.fract() == 0.0 { format!("{ns:.0} ns") } else { format!("{} ns", significant(ns)) }
     } else if abs < 999.5e3 {
         format!("{} µs", significant(ns / 1e3))
     } else if abs < 999.5e6 {

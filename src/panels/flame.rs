@@ -344,8 +344,15 @@ fn time_ui(
     let found = |name: NameId| input.trace.name(name).to_lowercase().contains(&needle);
     let hit: Option<&dyn Fn(NameId) -> bool> = if needle.is_empty() { None } else { Some(&found) };
     let to = to.min(last).saturating_sub(origin);
-    let strip =
-        Strip { trace: input.trace, tree: &tree, from_ns: from.saturating_sub(origin), to_ns: to, zero_ns: 0, hit };
+    let strip = Strip {
+        trace: input.trace,
+        tree: &tree,
+        from_ns: from.saturating_sub(origin),
+        to_ns: to,
+        zero_ns: 0,
+        named: false,
+        hit,
+    };
     if let Some(clicked) = strip_ui(ui, "Flame graph", &strip, palette, &mut state.layout) {
         commands.push(clicked.map_or(Command::ClearSelection, Command::Select));
     }

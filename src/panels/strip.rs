@@ -10,6 +10,10 @@ use egui::{Sense, Ui, vec2};
 
 /// Height of the ruler over the tracks.
 const RULER_HEIGHT: f32 = 24.0;
+/// Room for the names of the tracks.
+const NAMES_WIDTH: f32 = 150.0;
+/// Names are left out where they would take more than this share of the room.
+const MAX_NAMES_SHARE: f32 = 0.25;
 
 /// What is drawn.
 pub struct Strip<'a> {
@@ -23,6 +27,8 @@ pub struct Strip<'a> {
     pub to_ns: i64,
     /// Where the ruler has its 0.
     pub zero_ns: i64,
+    /// Whether the names of the tracks stand beside them, where there is room.
+    pub named: bool,
     /// Names that are searched for; others are dimmed.
     pub hit: Option<&'a dyn Fn(NameId) -> bool>,
 }
@@ -37,10 +43,17 @@ pub fn strip_ui(
     layout: &mut LayoutCache,
 ) -> Option<Option<SpanRef>> {
     let mut clicked = None;
-    let (scale, _) = ui.allocate_exact_size(vec2(ui.available_width(), RULER_HEIGHT), Sense::hover());
+    let (mut scale, _) = ui.allocate_exact_size(vec2(ui.available_width(), RULER_HEIGHT), Sense::hover());
+    let names = if strip.named && NAMES_WIDTH < MAX_NAMES_SHARE * scale.width() { NAMES_WIDTH } else { 0.0 };
+    scale.min.x += names;
     egui::ScrollArea::vertical().id_salt(label).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(ui.available_width(), strip.tree.height().max(ui.available_height()));
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        let (whole, _) = ui.allocate_exact_size(size, Sense::hover());
+        let (column, rect) = whole.split_left_right_at_x(whole.left() + names);
+        if names > 0.0 {
+            names_ui(ui, column, strip.tree);
+        }
+        let response = ui.interact(rect, ui.scope_id().with("tracks"), Sense::click());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, label));
         let width = f64::from(rect.width());
         let view = ViewRange::spanning(strip.from_ns as f64, strip.to_ns as f64, width);
@@ -73,4 +86,17 @@ pub fn strip_ui(
         }
     });
     clicked
+}
+
+/// The name of each track beside it.
+fn names_ui(ui: &mut Ui, column: egui::Rect, tree: &TrackTree) {
+    for (track, place) in tree.tracks.iter().zip(tree.places()) {
+        let corner = egui::pos2(column.left(), column.top() + place.y);
+        let line = ui.text_style_height(&egui::TextStyle::Body);
+        let rect = egui::Rect::from_min_size(corner, vec2(column.width() - 6.0, line.min(place.height)));
+        if ui.is_rect_visible(rect) {
+            let mut cell = ui.new_child(egui::UiBuilder::new().max_rect(rect));
+            cell.add(egui::Label::new(&track.name).truncate());
+        }
+    }
 }

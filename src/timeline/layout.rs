@@ -8,6 +8,7 @@ use super::tree::{TrackPlace, TrackSource, TrackTree};
 use super::view::ViewRange;
 use crate::trace::lod::CounterItem;
 use crate::trace::{self, Buckets, CounterId, SpanRef, Trace, TrackId};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Room on both sides of the view that a layout covers too, in lengths of the view.
@@ -144,10 +145,12 @@ pub fn layout(trace: &Trace, tree: &TrackTree, window: (f64, f64), bucket_ns: i6
     let scope = Scope { trace, origin, end, buckets: buckets(origin, window, bucket_ns) };
     let places = tree.places();
     let mut rows = rows_of(tree, &places);
-    let mut items = Vec::new();
-    for (row, source) in &mut rows {
+    // Rows do not depend on each other; what takes time is waiting for the memory that their spans are in.
+    let parts: Vec<Vec<Item>> = rows.par_iter().map(|(row, source)| scope.items(row.kind, *source)).collect();
+    let mut items = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    for ((row, _), part) in rows.iter_mut().zip(&parts) {
         let first = items.len();
-        scope.add_items(row.kind, *source, &mut items);
+        items.extend_from_slice(part);
         row.items = first..items.len();
     }
     let rows = rows.into_iter().map(|(row, _)| row).collect();
@@ -195,15 +198,17 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Adds the items of one row.
-    fn add_items(&self, kind: RowKind, source: TrackSource, items: &mut Vec<Item>) {
+    /// The items of one row.
+    fn items(&self, kind: RowKind, source: TrackSource) -> Vec<Item> {
+        let mut items = Vec::new();
         match (kind, source) {
-            (RowKind::Lane { depth }, TrackSource::Spans(track)) => self.add_lane(track, depth, items),
-            (RowKind::Instants, TrackSource::Spans(track)) => self.add_instants(track, items),
-            (RowKind::Counter { .. }, TrackSource::Counter(counter)) => self.add_counter(counter, items),
+            (RowKind::Lane { depth }, TrackSource::Spans(track)) => self.add_lane(track, depth, &mut items),
+            (RowKind::Instants, TrackSource::Spans(track)) => self.add_instants(track, &mut items),
+            (RowKind::Counter { .. }, TrackSource::Counter(counter)) => self.add_counter(counter, &mut items),
             // Rows are made from their sources and never mix.
             _ => {}
         }
+        items
     }
 
     fn item(&self, start_ns: i64, end_ns: i64, kind: ItemKind) -> Item {

@@ -13,7 +13,7 @@ use super::samples::{self, Sample};
 use super::{kineto, walk};
 use crate::format::device_work;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
-use crossbeam_channel::bounded;
+use crossbeam_channel::{bounded, unbounded};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
@@ -36,7 +36,10 @@ const BATCHES: usize = 2;
 
 /// Reads a file piece by piece: a thread of its own takes it apart while what came before goes into the store.
 pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, ImportReport), FormatError> {
-    let (full, batches) = bounded(BATCHES);
+    window.fill_to(1);
+    // What is one piece has been taken apart before a thread has begun.
+    let short = window.ended();
+    let (full, batches) = if short { unbounded() } else { bounded(BATCHES) };
     let (empty, emptied) = bounded(BATCHES + 2);
     let mut reader = Reader::default();
     let walk = || {
@@ -47,15 +50,24 @@ pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, Im
         let unread = ended.is_err() && sink.events > 0;
         (ended, sink.events, if unread { window.drain() } else { 0 })
     };
-    let (ended, events, all) = std::thread::scope(|scope| {
-        let walking = std::thread::Builder::new().name("trace events".to_owned()).spawn_scoped(scope, walk);
-        let Ok(walking) = walking else { return failed("no thread could be started to take it apart") };
+    let mut take_all = || {
         for mut batch in batches {
             reader.take(&mut batch);
             empty.try_send(batch).ok();
         }
-        walking.join().unwrap_or_else(|_| failed("the thread that takes it apart has failed"))
-    });
+    };
+    let (ended, events, all) = if short {
+        let walked = walk();
+        take_all();
+        walked
+    } else {
+        std::thread::scope(|scope| {
+            let walking = std::thread::Builder::new().name("trace events".to_owned()).spawn_scoped(scope, walk);
+            let Ok(walking) = walking else { return failed("no thread could be started to take it apart") };
+            take_all();
+            walking.join().unwrap_or_else(|_| failed("the thread that takes it apart has failed"))
+        })
+    };
     match ended {
         Err(broken) if events == 0 => {
             let hint = "a Chrome trace is an array of events or an object with `traceEvents`";

@@ -119,6 +119,7 @@ impl Side {
             from_ns,
             to_ns: from_ns.saturating_add(len_ns),
             zero_ns: from_ns,
+            named: true,
             hit: None,
         };
         let label = format!("Step of {name}");
