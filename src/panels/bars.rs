@@ -2,6 +2,7 @@
 //!
 //! Knows labels, lengths and colours only.
 
+use crate::ui::text::elided;
 use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 /// Height of a bar, in points.
@@ -15,6 +16,12 @@ const VALUE_WIDTH: f32 = 110.0;
 
 /// Parts narrower than this carry no text.
 const MIN_TEXT_PX: f32 = 36.0;
+
+/// Room beside the text of a part.
+const PART_PAD: f32 = 4.0;
+
+/// How texts in and beside bars are written.
+const FONT: FontId = FontId::proportional(12.0);
 
 /// One part of a bar.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,13 +90,11 @@ fn bar_ui(
 ) {
     let width = ui.available_width().max(LABEL_WIDTH + VALUE_WIDTH + 80.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, BAR_HEIGHT), Sense::hover());
-    let font = FontId::proportional(12.0);
     let painter = ui.painter_at(rect);
     let text_color = ui.visuals().text_color();
-    let label = painter.layout(bar.label.clone(), font.clone(), text_color, f32::INFINITY);
-    let label_clip = Rect::from_min_size(rect.min, vec2(LABEL_WIDTH - 8.0, BAR_HEIGHT));
+    let label = elided(&painter, &bar.label, FONT, text_color, LABEL_WIDTH - 8.0);
     let label_pos = pos2(rect.left(), rect.center().y - label.size().y / 2.0);
-    painter.with_clip_rect(label_clip.intersect(painter.clip_rect())).galley(label_pos, label, text_color);
+    painter.galley(label_pos, label, text_color);
 
     let track = Rect::from_min_max(
         pos2(rect.left() + LABEL_WIDTH, rect.top() + 2.0),
@@ -105,9 +110,10 @@ fn bar_ui(
             painter.vline(body.right(), body.y_range(), Stroke::new(1.0, ui.visuals().panel_fill));
         }
         if body.width() >= MIN_TEXT_PX {
-            let clip = painter.with_clip_rect(body.shrink2(vec2(3.0, 0.0)).intersect(painter.clip_rect()));
             let color = text_color_on(part.color);
-            clip.text(body.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, &part.label, font.clone(), color);
+            let label = elided(&painter, &part.label, FONT, color, body.width() - 2.0 * PART_PAD);
+            let corner = body.left_center() + vec2(PART_PAD, -label.size().y / 2.0);
+            painter.galley(corner, label, color);
         }
         if let Some(pos) = response.hover_pos()
             && body.contains(pos)
@@ -122,7 +128,7 @@ fn bar_ui(
             response.clone().on_hover_text_at_pointer(text);
         }
     }
-    painter.text(pos2(end + 6.0, rect.center().y), Align2::LEFT_CENTER, &bar.value, font, text_color);
+    painter.text(pos2(end + 6.0, rect.center().y), Align2::LEFT_CENTER, &bar.value, FONT, text_color);
     response.widget_info(|| {
         let parts: Vec<String> =
             bar.parts.iter().map(|part| format!("{} {}", part.label, format(part.value))).collect();

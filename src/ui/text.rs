@@ -35,6 +35,19 @@ pub fn time_left(secs: f64) -> String {
     }
 }
 
+/// A line of text that is cut with an ellipsis where it would be wider than `width`, in points.
+pub fn elided(
+    painter: &egui::Painter,
+    text: &str,
+    font: egui::FontId,
+    color: egui::Color32,
+    width: f32,
+) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width.floor());
+    painter.layout_job(job)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

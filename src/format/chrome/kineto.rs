@@ -91,7 +91,8 @@ impl Memory {
             }
         }
         // PyTorch's numbers of device types: 0 is the host, all others are accelerators.
-        let place = if kind == 0 { "host".to_owned() } else { format!("device {}", device.max(0)) };
+        // What tells the curves apart comes first: names are cut at their ends.
+        let place = if kind == 0 { "Host".to_owned() } else { format!("Device {}", device.max(0)) };
         let mut sample = |name: String, value: f64| {
             let key = (Id::of(event.pid), name);
             let next = self.curves.len() as u32;
@@ -102,14 +103,14 @@ impl Memory {
             self.samples.push((curve, t_ns, value));
         };
         if let Some(reserved) = reserved.filter(|reserved| *reserved > 0.0) {
-            sample(format!("Memory reserved, {place}"), reserved);
+            sample(format!("{place} memory reserved"), reserved);
         }
         match (allocated, bytes) {
-            (Some(allocated), _) => sample(format!("Memory allocated, {place}"), allocated),
+            (Some(allocated), _) => sample(format!("{place} memory allocated"), allocated),
             (None, Some(bytes)) => {
                 let sum = self.changed.entry((kind, device)).or_default();
                 *sum += bytes;
-                sample(format!("Memory allocated since the start, {place}"), *sum);
+                sample(format!("{place} memory since the start"), *sum);
             }
             (None, None) => {}
         }

@@ -50,7 +50,7 @@ pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, Im
         let unread = ended.is_err() && sink.events > 0;
         (ended, sink.events, if unread { window.drain() } else { 0 })
     };
-    let mut take_all = || {
+    let take_all = || {
         for mut batch in batches {
             reader.take(&mut batch);
             empty.try_send(batch).ok();

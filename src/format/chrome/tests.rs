@@ -169,7 +169,7 @@ fn samples_become_spans_and_memory_becomes_counters() {
     assert_eq!(all, [("main".to_owned(), 10_000, 30_000), ("work".to_owned(), 10_000, 20_000)]);
     assert_eq!(report.samples, 4);
     let counters: Vec<&str> = trace.counters().iter().map(|counter| counter.name.as_str()).collect();
-    assert_eq!(counters, ["Memory allocated, device 0", "Memory allocated since the start, host"]);
+    assert_eq!(counters, ["Device 0 memory allocated", "Host memory since the start"]);
     assert_eq!(trace.counters()[0].value_at(1000), Some(512.0));
     assert!(trace.facts().contains(&("device 0".to_owned(), "Tesla V100".to_owned())));
     assert!(report.format.contains("PyTorch"));

@@ -207,7 +207,7 @@ fn memory(reader: &mut Reader<'_>, devices: &Devices) {
     let mut curves: FxHashMap<i64, (CounterId, i64)> = FxHashMap::default();
     for (t_ns, device, change) in changes {
         let (counter, sum) = curves.entry(device).or_insert_with(|| {
-            let name = format!("Memory allocated since the start, device {device}");
+            let name = format!("Device {device} memory since the start");
             let uuid = reader.uuid();
             (reader.trace.add_counter(uuid, &name, "bytes", &devices.process(device)), 0)
         });

@@ -356,19 +356,14 @@ fn op_ui(cx: &PanelContext<'_>, ui: &mut Ui, row: &OpRow, share: f32) {
     painter.rect_filled(bar, 3.0, color.gamma_multiply(if cx.tokens.dark { 0.35 } else { 0.45 }));
     painter.rect_filled(egui::Rect::from_min_size(bar.min, egui::vec2(3.0, bar.height())), 1.0, color);
     let figures = format!("{:>9}  {:>7}", units::duration_ns(row.self_ns), units::percent(row.share));
-    let font = egui::FontId::monospace(11.5);
+    let font = FontId::monospace(11.5);
     let galley = painter.layout_no_wrap(figures, font, cx.tokens.ui.text);
     let right = rect.right() - galley.size().x;
     painter.galley(egui::pos2(right, rect.center().y - galley.size().y / 2.0), galley, cx.tokens.ui.text);
-    let mut clip = rect;
-    clip.set_right(right - 6.0);
-    painter.with_clip_rect(clip.intersect(painter.clip_rect())).text(
-        rect.left_center() + egui::vec2(8.0, 0.0),
-        egui::Align2::LEFT_CENTER,
-        &row.name,
-        egui::FontId::proportional(13.0),
-        cx.tokens.ui.text_strong,
-    );
+    let (font, left) = (FontId::proportional(13.0), rect.left() + 8.0);
+    let name = text::elided(&painter, &row.name, font, cx.tokens.ui.text_strong, right - 6.0 - left);
+    let corner = egui::pos2(left, rect.center().y - name.size().y / 2.0);
+    painter.galley(corner, name, cx.tokens.ui.text_strong);
     let words = format!(
         "{}\n{} calls, {} each on average\nClick to find it in the timeline",
         row.name,
