@@ -178,7 +178,7 @@ impl<'a> Iterator for Fields<'a> {
     type Item = (u32, Value<'a>);
 
     /// The fields up to the first thing that is none.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         match self.next_field() {
             Next::Field(field, value) => Some((field, value)),

@@ -153,7 +153,16 @@ impl Packets {
         let (mut snapshot, mut thread) = (None, None);
         let (mut interned, mut event, mut descriptor, mut defaults) = (None, None, None, None);
         let mut fields = Fields::new(packet);
-        for (number, value) in fields.by_ref() {
+        // By hand, since an iterator that is lent is called for each field.
+        loop {
+            let (number, value) = match fields.next_field() {
+                Next::Field(number, value) => (number, value),
+                Next::End => break,
+                Next::Torn | Next::Bad => {
+                    self.note("packets that end inside a field");
+                    break;
+                }
+            };
             match number {
                 p::TIMESTAMP => time = Some(value.uint() as i64),
                 p::SEQUENCE_ID => sequence_id = value.uint() as u32,
@@ -168,9 +177,6 @@ impl Packets {
                 p::CHROME_EVENTS => self.facts(value.bytes(), trace),
                 _ => self.note_field("packet", number),
             }
-        }
-        if fields.next_field() != Next::End {
-            self.note("packets that end inside a field");
         }
         let sequence = sequences.entry(sequence_id).or_default();
         if flags & field::sequence_flag::STATE_CLEARED != 0 {
