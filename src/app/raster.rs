@@ -360,7 +360,7 @@ fn tinted(texel: Pixel, color: Pixel) -> Pixel {
     if color == Color32::WHITE.to_array() {
         return texel;
     }
-    let product = |a: u8, b: u8| ((u32::from(a) * u32::from(b) + 128) * 257 >> 16) as u8;
+    let product = |a: u8, b: u8| (((u32::from(a) * u32::from(b) + 128) * 257) >> 16) as u8;
     let ([a, b, c, d], [e, f, g, h]) = (texel, color);
     [product(a, e), product(b, f), product(c, g), product(d, h)]
 }
@@ -424,13 +424,12 @@ mod tests {
             indices in prop::collection::vec(0u32..14, 0..30),
             clip in any::<[f32; 4]>(),
         ) {
-            let mut mesh = Mesh::default();
-            mesh.vertices = corners.iter().map(|&(wild, tame, is_wild, color, uv)| Vertex {
+            let vertices = corners.iter().map(|&(wild, tame, is_wild, color, uv)| Vertex {
                 pos: if is_wild { pos2(wild, tame) } else { pos2(tame, tame * 0.7) },
                 uv: pos2(uv, 0.5),
                 color: { let [r, g, b, a] = color.to_le_bytes(); Color32::from_rgba_premultiplied(r, g, b, a) },
             }).collect();
-            mesh.indices = indices;
+            let mesh = Mesh { vertices, indices, ..Mesh::default() };
             drawn(mesh, Rect::from_min_max(pos2(clip[0], clip[1]), pos2(clip[2], clip[3])), &images());
         }
     }

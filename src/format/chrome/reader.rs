@@ -13,7 +13,7 @@ use super::samples::{self, Sample};
 use super::{kineto, walk};
 use crate::format::device_work;
 use crate::trace::{ArgValue, ArgsId, NameId, Trace, TrackId};
-use crossbeam_channel::{bounded, unbounded};
+use crossbeam_channel::bounded;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
@@ -36,37 +36,16 @@ const BATCHES: usize = 2;
 
 /// Reads a file piece by piece: a thread of its own takes it apart while what came before goes into the store.
 pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, ImportReport), FormatError> {
+    let mut reader = Reader::default();
     window.fill_to(1);
     // What is one piece has been taken apart before a thread has begun.
-    let short = window.ended();
-    let (full, batches) = if short { unbounded() } else { bounded(BATCHES) };
-    let (empty, emptied) = bounded(BATCHES + 2);
-    let mut reader = Reader::default();
-    let walk = || {
-        let mut sink = walk::Sink::new(full, emptied);
-        let ended = walk::file(&mut sink, window);
-        sink.send();
-        // What an end in the middle leaves unread is counted, but only if it is known that this is a trace.
-        let unread = ended.is_err() && sink.events > 0;
-        (ended, sink.events, if unread { window.drain() } else { 0 })
-    };
-    let take_all = || {
-        for mut batch in batches {
+    let (ended, events, all) = if window.ended() {
+        walked(window, &mut |mut batch| {
             reader.take(&mut batch);
-            empty.try_send(batch).ok();
-        }
-    };
-    let (ended, events, all) = if short {
-        let walked = walk();
-        take_all();
-        walked
-    } else {
-        std::thread::scope(|scope| {
-            let walking = std::thread::Builder::new().name("trace events".to_owned()).spawn_scoped(scope, walk);
-            let Ok(walking) = walking else { return failed("no thread could be started to take it apart") };
-            take_all();
-            walking.join().unwrap_or_else(|_| failed("the thread that takes it apart has failed"))
+            batch
         })
+    } else {
+        through_thread(window, &mut reader)
     };
     match ended {
         Err(broken) if events == 0 => {
@@ -85,6 +64,38 @@ pub(in crate::format) fn read_from(window: &mut Window<'_>) -> Result<(Trace, Im
         Ok(()) => {}
     }
     Ok(reader.finish(events))
+}
+
+/// Takes a file apart in a thread of its own.
+fn through_thread(window: &mut Window<'_>, reader: &mut Reader) -> Ended {
+    let (full, batches) = bounded(BATCHES);
+    let (empty, emptied) = bounded::<Batch>(BATCHES + 2);
+    let walk = move || {
+        walked(window, &mut |batch| {
+            // It fails only when the one that fills the store has: then nobody asks for the rest.
+            full.send(batch).ok();
+            emptied.try_recv().unwrap_or_default()
+        })
+    };
+    std::thread::scope(|scope| {
+        let walking = std::thread::Builder::new().name("trace events".to_owned()).spawn_scoped(scope, walk);
+        let Ok(walking) = walking else { return failed("no thread could be started to take it apart") };
+        for mut batch in batches {
+            reader.take(&mut batch);
+            empty.try_send(batch).ok();
+        }
+        walking.join().unwrap_or_else(|_| failed("the thread that takes it apart has failed"))
+    })
+}
+
+/// Goes through a file and hands on what is in it.
+fn walked(window: &mut Window<'_>, hand_on: &mut dyn FnMut(Batch) -> Batch) -> Ended {
+    let mut sink = walk::Sink::new(hand_on);
+    let ended = walk::file(&mut sink, window);
+    sink.send();
+    // What an end in the middle leaves unread is counted, but only if it is known that this is a trace.
+    let unread = ended.is_err() && sink.events > 0;
+    (ended, sink.events, if unread { window.drain() } else { 0 })
 }
 
 /// How a walk ended, the number of events, and the bytes of the file if it ended in the middle.

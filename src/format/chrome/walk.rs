@@ -5,7 +5,6 @@ use super::super::json::{Broken, Scanner, Token};
 use super::super::json_stream;
 use super::super::window::Window;
 use super::event::{Batch, Item};
-use crossbeam_channel::{Receiver, Sender};
 
 /// Bytes that are kept of a stretch in which the next event was not found: the end of one may be the last thing in it.
 const KEPT: usize = 64;
@@ -13,18 +12,18 @@ const KEPT: usize = 64;
 const MAX_ENDLESS: u32 = 16;
 
 /// Where what was taken apart goes.
-pub(super) struct Sink {
+pub(super) struct Sink<'a> {
     batch: Batch,
     /// Events so far.
     pub events: u64,
-    full: Sender<Batch>,
-    empty: Receiver<Batch>,
+    /// Takes a full batch and gives an empty one.
+    hand_on: &'a mut dyn FnMut(Batch) -> Batch,
 }
 
-impl Sink {
-    /// Sends full batches, and takes empty ones where there are some.
-    pub fn new(full: Sender<Batch>, empty: Receiver<Batch>) -> Self {
-        Self { batch: Batch::default(), events: 0, full, empty }
+impl<'a> Sink<'a> {
+    /// A sink that hands full batches on for empty ones.
+    pub fn new(hand_on: &'a mut dyn FnMut(Batch) -> Batch) -> Self {
+        Self { batch: Batch::default(), events: 0, hand_on }
     }
 
     fn put(&mut self, item: Item) {
@@ -55,11 +54,9 @@ impl Sink {
         }
     }
 
-    /// Sends what there is.
+    /// Hands on what there is.
     pub fn send(&mut self) {
-        let next = self.empty.try_recv().unwrap_or_default();
-        // It fails only when the one that fills the store has: then nobody asks for the rest.
-        self.full.send(std::mem::replace(&mut self.batch, next)).ok();
+        self.batch = (self.hand_on)(std::mem::take(&mut self.batch));
     }
 }
 
@@ -86,7 +83,7 @@ enum Member {
 }
 
 /// Reads a whole file.
-pub(super) fn file(sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broken> {
+pub(super) fn file(sink: &mut Sink<'_>, window: &mut Window<'_>) -> Result<(), Broken> {
     window.fill_to(3);
     if window.text().starts_with(b"\xef\xbb\xbf") {
         window.take(3);
@@ -134,7 +131,12 @@ fn thing<T>(
 }
 
 /// The next member of the outer object.
-fn member(sink: &mut Sink, scanner: &mut Scanner<'_>, first: &mut bool, ended: bool) -> Result<Option<Member>, Broken> {
+fn member(
+    sink: &mut Sink<'_>,
+    scanner: &mut Scanner<'_>,
+    first: &mut bool,
+    ended: bool,
+) -> Result<Option<Member>, Broken> {
     let mut still_first = *first;
     if !scanner.more(b'}', &mut still_first)? {
         return Ok(Some(Member::End));
@@ -177,7 +179,7 @@ impl Default for Walk {
 
 impl Walk {
     /// Takes in all events.
-    fn events(mut self, sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broken> {
+    fn events(mut self, sink: &mut Sink<'_>, window: &mut Window<'_>) -> Result<(), Broken> {
         loop {
             let ended = window.ended();
             let mut scanner = Scanner::at(window.text(), window.offset());
@@ -203,7 +205,7 @@ impl Walk {
     }
 
     /// Takes in all events that are whole; returns whether the list has ended.
-    fn events_in(&mut self, sink: &mut Sink, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
+    fn events_in(&mut self, sink: &mut Sink<'_>, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
         loop {
             if self.lost.is_some() && !self.seek(sink, scanner, ended)? {
                 return Ok(false);
@@ -228,7 +230,7 @@ impl Walk {
 
     /// Goes on at the next event after one that is no JSON, for example because a text in it has a bare quote; returns
     /// whether it was found.
-    fn seek(&mut self, sink: &mut Sink, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
+    fn seek(&mut self, sink: &mut Sink<'_>, scanner: &mut Scanner<'_>, ended: bool) -> Result<bool, Broken> {
         let found = scanner.seek_object();
         match self.lost.take() {
             Some(broken) if found => {
@@ -245,10 +247,10 @@ impl Walk {
         Ok(found)
     }
 
-    fn event(&mut self, sink: &mut Sink, scanner: &mut Scanner<'_>, ended: bool) -> Result<Step, Broken> {
+    fn event(&mut self, sink: &mut Sink<'_>, scanner: &mut Scanner<'_>, ended: bool) -> Result<Step, Broken> {
         let first = self.first;
         // Tools that stream write no closing bracket: the end of the file is the end of the list.
-        let no_bracket = |sink: &mut Sink| {
+        let no_bracket = |sink: &mut Sink<'_>| {
             sink.note("event list without its closing bracket, as streaming tools write it", None);
             Ok(Step::End)
         };
@@ -279,7 +281,7 @@ impl Walk {
     }
 
     /// Takes in all samples.
-    fn samples(mut self, sink: &mut Sink, window: &mut Window<'_>) -> Result<(), Broken> {
+    fn samples(mut self, sink: &mut Sink<'_>, window: &mut Window<'_>) -> Result<(), Broken> {
         loop {
             let going = thing(window, |scanner, ended| {
                 let mut first = self.first;
