@@ -175,6 +175,7 @@ fn a_run_is_trained_listed_inspected_exported() {
         ("chrome", "out.json", "{"),
         ("steps-csv", "steps.csv", "step,"),
         ("ops-csv", "ops.csv", "name,"),
+        ("csv", "spans.csv", "kind,"),
         ("collapsed", "out.folded", ""),
         ("perfetto", "out.pftrace", ""),
     ] {

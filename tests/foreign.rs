@@ -107,6 +107,10 @@ fn check(path: &Path) {
     assert_eq!(again.facts(), trace.facts(), "{}: facts through Perfetto", path.display());
     let once = perfetto::to_bytes(&again);
     assert!(once == perfetto::to_bytes(&reopen(&once)), "{}: a second export to Perfetto differs", path.display());
+    let mut table = Vec::new();
+    burnscope::report::spans_csv::write(&trace, &mut table).unwrap();
+    let rows = csv::Reader::from_reader(&*table).into_records().map(Result::unwrap).count();
+    assert_eq!(rows, said.len(), "{}: rows of the table", path.display());
 }
 
 #[test]

@@ -222,8 +222,8 @@ pub struct ConvertArgs {
     /// File to write; its ending tells the format unless --to does.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Format: perfetto, chrome, speedscope, collapsed, ops-csv, kernels-csv, steps-csv.
-    #[arg(long, value_name = "FORMAT")]
+    /// Format to write.
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub to: Option<String>,
     /// What is done with overlapping spans of one track: keep, nest (cut the later) or clip (cut the earlier).
     #[arg(long, value_name = "HOW", default_value = "keep", value_parser = parse_overlaps)]
@@ -239,8 +239,8 @@ pub struct ExportArgs {
     /// A run (folder or identifier).
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// perfetto, chrome, steps-csv, ops-csv, kernels-csv or collapsed.
-    #[arg(long, value_name = "FORMAT")]
+    /// Format to write.
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub format: String,
     /// File to write.
     #[arg(long, value_name = "FILE")]
@@ -306,6 +306,11 @@ pub fn neither_command_nor_file(word: &str) -> String {
         .min();
     let hint = near.map_or_else(|| "see burnscope --help".to_owned(), |(_, name)| format!("did you mean `{name}`?"));
     format!("`{word}` is neither a command nor a file or folder; {hint}")
+}
+
+/// Names of the formats that a run can be written in; the help and the message about another name list them.
+fn formats() -> clap::builder::PossibleValuesParser {
+    crate::session::export::RunFormat::names().collect::<Vec<_>>().into()
 }
 
 fn parse_overlaps(text: &str) -> Result<crate::trace::Overlaps, String> {

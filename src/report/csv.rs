@@ -3,10 +3,15 @@
 use super::ReportError;
 use crate::analysis::{Comparison, KernelRow, OpRow};
 use crate::model::{Known, Phase, StepRecord};
+use std::borrow::Cow;
 
 /// Text that no spreadsheet takes for a formula (OWASP, CSV injection).
-fn safe(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+pub(super) fn safe(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 fn number<T: ToString>(figure: &Known<T>) -> String {
@@ -59,9 +64,9 @@ pub fn comparison(c: &Comparison) -> Result<Vec<u8>, ReportError> {
             let previous = run.vs_previous.as_ref().and_then(|v| v.as_ref().ok());
             let of = |pick: &dyn Fn(&crate::analysis::Versus) -> String| baseline.map(pick).unwrap_or_default();
             let mut row = vec![
-                safe(&run.title),
-                safe(&run.id),
-                safe(&run.device),
+                safe(&run.title).into_owned(),
+                safe(&run.id).into_owned(),
+                safe(&run.device).into_owned(),
                 run.steps.to_string(),
                 run.steady_steps.to_string(),
                 number(&run.step_median_ns),
@@ -146,11 +151,11 @@ pub fn ops(rows: &[OpRow]) -> Result<Vec<u8>, ReportError> {
         &head,
         rows.iter().map(|row| {
             vec![
-                safe(&row.name),
-                safe(&row.shapes),
+                safe(&row.name).into_owned(),
+                safe(&row.shapes).into_owned(),
                 row.dtype.clone(),
                 row.phase.map(|phase| phase.id().to_owned()).unwrap_or_default(),
-                safe(&row.layer),
+                safe(&row.layer).into_owned(),
                 row.count.to_string(),
                 row.total_ns.to_string(),
                 row.self_ns.to_string(),

@@ -6,6 +6,7 @@ pub mod html;
 pub mod markdown;
 pub mod png;
 pub mod rows;
+pub mod spans_csv;
 pub mod svg;
 pub mod table;
 pub mod text;

@@ -7,7 +7,7 @@ use crate::analysis;
 use crate::format;
 use crate::report;
 use crate::trace::Overlaps;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Formats of a run.
@@ -27,11 +27,13 @@ pub enum RunFormat {
     KernelsCsv,
     /// Folded stacks for flame graph tools.
     Collapsed,
+    /// One row a span, moment and counter value.
+    Csv,
 }
 
 impl RunFormat {
     /// All formats with their names and the usual ending of their files.
-    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Perfetto, "perfetto", ".pftrace"),
         // Before Chrome, whose ending is a part of this one.
         (Self::Speedscope, "speedscope", ".speedscope.json"),
@@ -40,12 +42,19 @@ impl RunFormat {
         (Self::OpsCsv, "ops-csv", ".ops.csv"),
         (Self::KernelsCsv, "kernels-csv", ".kernels.csv"),
         (Self::Collapsed, "collapsed", ".folded"),
+        // After the tables, whose endings end like this one.
+        (Self::Csv, "csv", ".csv"),
     ];
+
+    /// The names alone.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|(_, name, _)| *name)
+    }
 
     /// The format of this name, or what names there are.
     pub fn from_name(name: &str) -> Result<Self, String> {
         Self::ALL.iter().find(|(_, known, _)| *known == name).map(|(format, _, _)| *format).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|(_, name, _)| *name).collect();
+            let names: Vec<&str> = Self::names().collect();
             format!("there is no format `{name}`; there are {}", names.join(", "))
         })
     }
@@ -60,31 +69,36 @@ impl RunFormat {
     }
 }
 
-/// A run in another format.
-pub fn run_bytes(run: &OpenRun, format: RunFormat) -> Result<Vec<u8>, String> {
+/// Writes a run in another format, piece by piece: what is written may be many times the size of the run.
+fn write_run(run: &OpenRun, format: RunFormat, out: &mut impl Write) -> io::Result<()> {
     let whole = || analysis::ops::Key::NameAndShapes;
-    match format {
-        RunFormat::Perfetto => {
-            if !run.path.is_dir() {
-                return Ok(format::perfetto::to_bytes(&run.trace));
-            }
+    let table = |bytes: Result<Vec<u8>, report::ReportError>| bytes.map_err(io::Error::other);
+    let bytes = match format {
+        RunFormat::Perfetto if run.path.is_dir() => {
             let path = run.path.join(format::run_folder::TRACE_FILE);
-            std::fs::read(&path).map_err(|e| format!("{e}: {}", path.display()))
+            let fail = |e: io::Error| io::Error::new(e.kind(), format!("{e}: {}", path.display()));
+            return std::fs::File::open(&path).and_then(|mut file| io::copy(&mut file, out)).map(drop).map_err(fail);
         }
-        RunFormat::Speedscope => Ok(format::speedscope::to_json(&run.trace)),
-        RunFormat::Chrome => Ok(format::chrome::to_json(&run.trace)),
-        RunFormat::StepsCsv => report::csv::steps(&run.steps).map_err(|e| e.to_string()),
-        RunFormat::OpsCsv => report::csv::ops(&analysis::ops::table(&run.trace, whole())).map_err(|e| e.to_string()),
-        RunFormat::KernelsCsv => {
-            report::csv::kernels(&analysis::ops::kernels(&run.trace, whole())).map_err(|e| e.to_string())
-        }
-        RunFormat::Collapsed => Ok(format::collapsed::to_text(&run.trace).into_bytes()),
-    }
+        RunFormat::Perfetto => return format::perfetto::write(&run.trace, out).map(drop),
+        RunFormat::Speedscope => return format::speedscope::write(&run.trace, out),
+        RunFormat::Chrome => return format::chrome::write(&run.trace, out),
+        RunFormat::Csv => return report::spans_csv::write(&run.trace, out).map_err(io::Error::other),
+        RunFormat::StepsCsv => table(report::csv::steps(&run.steps))?,
+        RunFormat::OpsCsv => table(report::csv::ops(&analysis::ops::table(&run.trace, whole())))?,
+        RunFormat::KernelsCsv => table(report::csv::kernels(&analysis::ops::kernels(&run.trace, whole())))?,
+        RunFormat::Collapsed => format::collapsed::to_text(&run.trace).into_bytes(),
+    };
+    out.write_all(&bytes)
 }
 
 /// Writes a file through a temporary one beside it, so that an older file is replaced whole or not at all.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let fail = |e: std::io::Error| format!("not written: {e}: {}", path.display());
+    write_through(path, |file| file.write_all(bytes))
+}
+
+/// As [`write_file`], with what is to write the file.
+fn write_through(path: &Path, write: impl FnOnce(&mut std::fs::File) -> io::Result<()>) -> Result<(), String> {
+    let fail = |e: io::Error| format!("not written: {e}: {}", path.display());
     if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
         std::fs::create_dir_all(dir).map_err(fail)?;
     }
@@ -92,7 +106,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     name.push(".part");
     let temporary = path.with_file_name(name);
     let result = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|mut file| write(&mut file).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(&temporary, path));
     if result.is_err() {
         std::fs::remove_file(&temporary).ok();
@@ -122,7 +136,7 @@ impl Session {
                 };
                 self.job("Exporting the run", move || {
                     let format = RunFormat::from_path(&path)?;
-                    write_file(&path, &run_bytes(&run, format)?)?;
+                    write_through(&path, |out| write_run(&run, format, out))?;
                     Ok(format!("Run written to {}", path.display()))
                 });
             }
@@ -133,7 +147,7 @@ impl Session {
 /// Writes a run in another format, for the command line.
 pub fn export_run(mut run: OpenRun, format: RunFormat, overlaps: Overlaps, out: &Path) -> Result<(), String> {
     run.set_overlaps(overlaps);
-    write_file(out, &run_bytes(&run, format)?)
+    write_through(out, |file| write_run(&run, format, file))
 }
 
 #[cfg(test)]
