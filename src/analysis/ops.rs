@@ -182,15 +182,11 @@ fn gather(trace: &Trace, key: Key, source: &str, wanted: impl Fn(&Track, &Span) 
     let mut rows: FxHashMap<(NameId, Option<NameId>), Gathered> = FxHashMap::default();
     for track in trace.tracks() {
         for (depth, lane) in track.lanes().iter().enumerate() {
-            let below = track.lane(depth + 1);
             for (idx, span) in lane.iter().enumerate() {
                 if span.is_open() || !wanted(track, &span) {
                     continue;
                 }
-                let inside: i64 = below.map_or(0, |below| {
-                    below.iter_range(track.children(depth, idx)).filter(|s| !s.is_open()).map(|s| s.dur_ns).sum()
-                });
-                add(trace, &keys, key, &mut rows, &span, (span.dur_ns - inside).max(0));
+                add(trace, &keys, key, &mut rows, &span, track.self_ns(depth, idx, &span).max(0));
             }
         }
     }

@@ -23,7 +23,8 @@ pub fn write(trace: &Trace, out: impl Write) -> Result<(), ::csv::Error> {
         let mut spans: Vec<(SpanRef, Span)> = track.spans().collect();
         spans.sort_by_key(|(at, span)| (span.start_ns, at.depth));
         for (at, span) in &spans {
-            let times = (!span.is_open()).then(|| (span.dur_ns, own_ns(track, *at, span)));
+            let times =
+                (!span.is_open()).then(|| (span.dur_ns, track.self_ns(usize::from(at.depth), at.idx as usize, span)));
             row.span("span", track, Some(at.depth), span, times)?;
         }
         for instant in track.instants().iter() {
@@ -49,16 +50,6 @@ pub fn write(trace: &Trace, out: impl Write) -> Result<(), ::csv::Error> {
     }
     row.writer.flush()?;
     Ok(())
-}
-
-/// What the spans directly inside leave of a span's time.
-fn own_ns(track: &Track, at: SpanRef, span: &Span) -> i64 {
-    let (depth, idx) = (usize::from(at.depth), at.idx as usize);
-    let below = track.lane(depth + 1);
-    let inside: i64 = below.map_or(0, |lane| {
-        lane.iter_range(track.children(depth, idx)).map(|child| child.dur_ns.max(0)).fold(0, i64::saturating_add)
-    });
-    span.dur_ns.saturating_sub(inside)
 }
 
 struct Row<'a, W: Write> {

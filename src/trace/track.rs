@@ -175,6 +175,16 @@ impl Track {
         first..end
     }
 
+    /// Time in ns that the spans directly inside leave of this one, which is the `idx`th of its lane and has ended; those
+    /// inside that have not ended take nothing.
+    pub fn self_ns(&self, depth: usize, idx: usize, span: &Span) -> i64 {
+        let inside = self.lane(depth + 1).map_or(0, |below| {
+            let children = below.iter_range(self.children(depth, idx));
+            children.map(|child| child.dur_ns.max(0)).fold(0, i64::saturating_add)
+        });
+        span.dur_ns.saturating_sub(inside)
+    }
+
     /// Index, in the lane above, of the span that contains this one.
     pub fn parent_of(&self, depth: usize, idx: usize) -> Option<usize> {
         let span = self.lane(depth)?.get(idx)?;

@@ -44,10 +44,7 @@ fn add(
         stack.push_str(&frame(if name.is_empty() { "(unnamed)" } else { name }));
         let children = track.children(depth, at);
         if !span.is_open() {
-            let inside: i64 = track
-                .lane(depth + 1)
-                .map_or(0, |below| below.iter_range(children.clone()).map(|child| child.dur_ns.max(0)).sum());
-            let own = span.dur_ns.saturating_sub(inside);
+            let own = track.self_ns(depth, at, &span);
             match stacks.get_mut(stack.as_str()) {
                 Some(ns) => *ns = ns.saturating_add(own),
                 None => {

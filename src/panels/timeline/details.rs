@@ -94,10 +94,8 @@ fn self_time(trace: &Trace, at: SpanRef, span: &Span) -> Known<i64> {
     if span.is_open() {
         return Known::unknown("It has not ended in what was recorded so far");
     }
-    let children = trace.children(at);
-    let lane = trace.track(at.track).and_then(|track| track.lane(usize::from(at.depth) + 1));
-    let within: i64 = lane.map_or(0, |lane| lane.iter_range(children).map(|child| child.dur_ns.max(0)).sum());
-    Known::value(span.dur_ns.saturating_sub(within), Source::Derived, 1)
+    let own = trace.track(at.track).map(|track| track.self_ns(usize::from(at.depth), at.idx as usize, span));
+    Known::value(own.unwrap_or(span.dur_ns), Source::Derived, 1)
 }
 
 /// The step in which a span lies: its own argument, or the recorded step around its start on whatever track has steps.
