@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+use burnscope::app::raster;
 use burnscope::model::TrackKind;
 use burnscope::timeline::layout::{PADDING, layout};
 use burnscope::timeline::paint::{CanvasColors, SpanLook};
@@ -76,8 +77,8 @@ impl Window {
         Self { ctx: egui::Context::default(), canvas: TimelineCanvas::default(), frames: 0 }
     }
 
-    /// One frame: input, layout, paint list. Returns the number of shapes.
-    fn frame(&mut self, trace: &Trace, tree: &TrackTree) -> usize {
+    /// One frame: input, layout, paint list. Returns what egui would draw.
+    fn frame(&mut self, trace: &Trace, tree: &TrackTree) -> egui::FullOutput {
         self.frames += 1;
         let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(WIDTH_PX as f32, 1080.0));
         let time = Some(f64::from(self.frames) * 0.016);
@@ -96,7 +97,7 @@ impl Window {
         };
         let color = |span: &Span| egui::Color32::from_rgb(span.name.0 as u8, 120, 200);
         let canvas = &mut self.canvas;
-        let output = self.ctx.run_ui(input, |ui| {
+        self.ctx.run_ui(input, |ui| {
             let input = CanvasInput {
                 trace,
                 tree,
@@ -109,8 +110,7 @@ impl Window {
                 colors,
             };
             canvas.ui(ui, &input);
-        });
-        output.shapes.len()
+        })
     }
 }
 
@@ -219,6 +219,32 @@ fn timeline(criterion: &mut Criterion) {
             bencher.iter(|| frame(&trace, &tree, black_box(view)));
         });
     }
+    group.finish();
+    picture(criterion, &trace, &tree, bounds);
+}
+
+/// The picture of a timeline full of spans, as software adapters get it.
+fn picture(criterion: &mut Criterion, trace: &Trace, tree: &TrackTree, bounds: Bounds) {
+    let mut window = Window::new();
+    let mut images = raster::Images::new();
+    let (middle, half) = (bounds.end_ns / 2.0, bounds.end_ns / 2e4);
+    let mut primitives = Vec::new();
+    // The second frame has all glyphs.
+    for _ in 0..2 {
+        window.canvas.show(middle - half, middle + half);
+        let output = window.frame(trace, tree);
+        for (id, changes) in &output.textures_delta.set {
+            changes.iter().for_each(|change| raster::change(&mut images, *id, change));
+        }
+        primitives = window.ctx.tessellate(output.shapes, 1.0);
+    }
+    let sides = [WIDTH_PX as usize, 1080];
+    let mut pixels = vec![raster::Pixel::default(); sides[0] * sides[1]];
+    let mut group = criterion.benchmark_group("software picture");
+    group.sample_size(20).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
+    group.bench_function("1920x1080", |bencher| {
+        bencher.iter(|| raster::draw(&mut pixels, sides, black_box(&primitives), 1.0, &images));
+    });
     group.finish();
 }
 

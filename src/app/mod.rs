@@ -9,7 +9,7 @@ pub mod menu;
 pub mod offscreen;
 mod overlays;
 mod panes;
-mod raster;
+pub mod raster;
 mod software;
 mod window;
 

@@ -14,14 +14,20 @@ use std::ops::Range;
 /// Pieces of work for each processor: each goes through all triangles, but what is in the picture is not spread evenly.
 const BANDS: usize = 3;
 
-/// Red, green, blue, alpha.
-pub(super) type Pixel = [u8; 4];
+/// Blue, green, red, alpha: as screens have them, so that the picture is shown by copying it.
+pub type Pixel = [u8; 4];
+
+fn pixel(color: Color32) -> Pixel {
+    let [red, green, blue, alpha] = color.to_array();
+    [blue, green, red, alpha]
+}
 
 /// What is there before anything is drawn.
 const EMPTY: Pixel = [0, 0, 0, 255];
 
 /// A texture.
-pub(super) struct Image {
+#[derive(Debug)]
+pub struct Image {
     width: usize,
     height: usize,
     texels: Vec<Pixel>,
@@ -30,13 +36,13 @@ pub(super) struct Image {
 }
 
 /// All textures by their names.
-pub(super) type Images = HashMap<TextureId, Image>;
+pub type Images = HashMap<TextureId, Image>;
 
 /// Makes a texture, or changes part of one.
-pub(super) fn change(images: &mut Images, id: TextureId, delta: &ImageDelta) {
+pub fn change(images: &mut Images, id: TextureId, delta: &ImageDelta) {
     let ImageData::Color(new) = &delta.image;
     let [width, height] = new.size;
-    let texels = new.pixels.iter().map(|color| color.to_array());
+    let texels = new.pixels.iter().copied().map(pixel);
     let Some([left, top]) = delta.pos else {
         // Glyphs are drawn at their own size on whole pixels: the nearest texel is the right one.
         let smooth = delta.options.magnification == TextureFilter::Linear && id != TextureId::default();
@@ -77,8 +83,9 @@ impl Image {
     }
 }
 
-/// Draws the triangles of a frame, on all processors.
-pub(super) fn draw(
+/// Draws the triangles of a frame, on all processors: `width` times `height` pixels, row by row from the top. What was
+/// in them is gone.
+pub fn draw(
     pixels: &mut [Pixel],
     [width, height]: [usize; 2],
     primitives: &[ClippedPrimitive],
@@ -177,7 +184,7 @@ impl Band<'_> {
         if x0 >= x1 {
             return;
         }
-        let color = from.color.to_array();
+        let color = pixel(from.color);
         if from.uv == WHITE_UV && to.uv == WHITE_UV {
             for y in y0..y1 {
                 cover(self.row(y, x0, x1), color);
@@ -235,7 +242,7 @@ impl Band<'_> {
             }
             let row = self.row(y, x0, x1);
             let Some(slopes) = &slopes else {
-                cover(row, a.color.to_array());
+                cover(row, pixel(a.color));
                 continue;
             };
             for (x, pixel) in row.iter_mut().enumerate() {
@@ -279,7 +286,7 @@ impl Slopes {
         };
         let color = |axis: usize| {
             std::array::from_fn(|channel| {
-                let at = |corner: &Vertex| f32::from(corner.color.to_array().get(channel).copied().unwrap_or_default());
+                let at = |corner: &Vertex| f32::from(pixel(corner.color).get(channel).copied().unwrap_or_default());
                 slope(at(a), at(b), at(c)).get(axis).copied().unwrap_or_default()
             })
         };
@@ -290,7 +297,7 @@ impl Slopes {
     fn at(&self, place: Pos2) -> (Pixel, Pos2) {
         let from = place - self.origin.pos;
         let [dx, dy] = self.color;
-        let mut color = self.origin.color.to_array();
+        let mut color = pixel(self.origin.color);
         for ((channel, dx), dy) in color.iter_mut().zip(dx).zip(dy) {
             // Numbers outside a byte become its ends.
             *channel = (f32::from(*channel) + from.x * dx + from.y * dy + 0.5) as u8;
@@ -357,7 +364,7 @@ fn over(color: Pixel, below: Pixel) -> Pixel {
 
 /// A texel in a color.
 fn tinted(texel: Pixel, color: Pixel) -> Pixel {
-    if color == Color32::WHITE.to_array() {
+    if color == [255; 4] {
         return texel;
     }
     let product = |a: u8, b: u8| (((u32::from(a) * u32::from(b) + 128) * 257) >> 16) as u8;
@@ -472,11 +479,11 @@ mod tests {
         mesh.add_rect_with_uv(Rect::from_min_size(pos2(10.0, 20.0), vec2(4.0, 2.0)), uv, Color32::from_rgb(255, 0, 0));
         let clip = Rect::from_min_max(pos2(0.0, 0.0), pos2(13.0, 30.0));
         let pixels = drawn(mesh, clip, &images);
-        let red = |x: usize, y: usize| pixels[y * SIDES[0] + x][0];
+        let red = |x: usize, y: usize| pixels[y * SIDES[0] + x][2];
         assert_eq!([10, 11, 12, 13].map(|x| red(x, 20)), [0, 101, 102, 0]);
         assert_eq!([10, 11, 12, 13].map(|x| red(x, 21)), [104, 105, 106, 0]);
         assert!(pixels.iter().all(|pixel| pixel[1] == 0 && pixel[3] == 255));
-        assert_eq!(pixels.iter().filter(|pixel| pixel[0] > 0).count(), 5);
+        assert_eq!(pixels.iter().filter(|pixel| pixel[2] > 0).count(), 5);
     }
 
     #[test]

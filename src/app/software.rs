@@ -88,6 +88,7 @@ struct Canvas {
     pixels: Vec<Pixel>,
     pipeline: wgpu::RenderPipeline,
     layout: wgpu::BindGroupLayout,
+    sampler: wgpu::Sampler,
     texture: Option<(wgpu::Texture, wgpu::BindGroup)>,
 }
 
@@ -95,18 +96,21 @@ impl Canvas {
     fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("window"),
-            entries: &[wgpu::BindGroupLayoutEntry {
-                binding: 0,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Texture {
-                    sample_type: wgpu::TextureSampleType::Float { filterable: false },
-                    view_dimension: wgpu::TextureViewDimension::D2,
-                    multisampled: false,
-                },
-                count: None,
-            }],
+            entries: &[
+                binding(
+                    0,
+                    wgpu::BindingType::Texture {
+                        sample_type: wgpu::TextureSampleType::Float { filterable: false },
+                        view_dimension: wgpu::TextureViewDimension::D2,
+                        multisampled: false,
+                    },
+                ),
+                binding(1, wgpu::BindingType::Sampler(wgpu::SamplerBindingType::NonFiltering)),
+            ],
         });
-        Self { pixels: Vec::new(), pipeline: pipeline(device, format, &layout), layout, texture: None }
+        // Nearest, clamped.
+        let sampler = device.create_sampler(&wgpu::SamplerDescriptor { label: Some("window"), ..Default::default() });
+        Self { pixels: Vec::new(), pipeline: pipeline(device, format, &layout), layout, sampler, texture: None }
     }
 
     /// Draws a frame and hands it to the device.
@@ -132,7 +136,7 @@ impl Canvas {
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::Rgba8Unorm,
+            format: wgpu::TextureFormat::Bgra8Unorm,
             usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
             view_formats: &[],
         });
@@ -140,7 +144,10 @@ impl Canvas {
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("window"),
             layout: &self.layout,
-            entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
+            entries: &[
+                wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) },
+                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::Sampler(&self.sampler) },
+            ],
         });
         (texture, group)
     }
@@ -151,8 +158,12 @@ impl Canvas {
         pass.set_viewport(0.0, 0.0, width as f32, height as f32, 0.0, 1.0);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, group, &[]);
-        pass.draw(0..3, 0..1);
+        pass.draw(0..6, 0..1);
     }
+}
+
+fn binding(binding: u32, ty: wgpu::BindingType) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::FRAGMENT, ty, count: None }
 }
 
 fn pipeline(
