@@ -17,10 +17,23 @@ use std::io::Write as _;
 use std::time::Duration;
 
 const EVENTS: u64 = 1_000_000;
+const EVENTS_A_STEP: u64 = 10_000;
+const STEPS_THREAD: usize = 8;
 
-/// Operations with arguments on eight threads, nested by twos, some of them steps.
+/// Operations with arguments on eight threads, nested by twos, and steps on a ninth.
 fn planted() -> Vec<u8> {
-    let names = ["add", "mul", "conv2d", "linear", "relu", "copy_", "view", "matmul", "softmax", "layer_norm"];
+    let names = [
+        "aten::add",
+        "aten::mul",
+        "aten::conv2d",
+        "aten::linear",
+        "aten::relu",
+        "aten::copy_",
+        "aten::view",
+        "aten::matmul",
+        "aten::softmax",
+        "aten::layer_norm",
+    ];
     let mut out = Vec::with_capacity(150 << 20);
     out.extend_from_slice(b"{\"schemaVersion\":1,\"traceEvents\":[\n");
     let mut noise = 0x2545_f491_4f6c_dd1d_u64;
@@ -32,24 +45,34 @@ fn planted() -> Vec<u8> {
     };
     let mut now = [1_700_000_000_000_000_000_u64; 8];
     let mut made = 0;
-    let mut event = |thread: usize, name: &str, start: u64, dur: u64, made: u64| {
+    let mut event = |category: &str, name: &str, thread: usize, start: u64, dur: u64| {
         let comma = if made == 0 { "" } else { ",\n" };
         let micros = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
         write!(
             out,
-            "{comma}{{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::{name}\",\"pid\":1,\"tid\":{thread},\"ts\":{},\"dur\":{},\"args\":{{\"External id\":{made}}}}}",
+            "{comma}{{\"ph\":\"X\",\"cat\":\"{category}\",\"name\":\"{name}\",\"pid\":1,\"tid\":{thread},\"ts\":{},\"dur\":{},\"args\":{{\"External id\":{made}}}}}",
             micros(start),
             micros(dur)
         )
         .unwrap();
+        made += 1;
+        made
     };
-    while made < EVENTS {
+    let (mut step, mut step_start) = (0, now[0]);
+    loop {
         let thread = random(8) as usize;
         let dur = 2_000 + random(50_000);
-        event(thread, names[random(10) as usize], now[thread], dur, made);
-        event(thread, names[random(10) as usize], now[thread] + dur / 5, dur / 2, made + 1);
-        made += 2;
+        event("cpu_op", names[random(10) as usize], thread, now[thread], dur);
+        let made = event("cpu_op", names[random(10) as usize], thread, now[thread] + dur / 5, dur / 2);
         now[thread] += dur + random(5_000);
+        if made / EVENTS_A_STEP > step {
+            step = made / EVENTS_A_STEP;
+            event("user_annotation", &format!("ProfilerStep#{step}"), STEPS_THREAD, step_start, now[0] - step_start);
+            step_start = now[0];
+        }
+        if made >= EVENTS {
+            break;
+        }
     }
     out.extend_from_slice(b"\n]}\n");
     out
@@ -75,6 +98,7 @@ fn foreign(criterion: &mut Criterion) {
     group.bench_function("table of operations", |bencher| {
         bencher.iter(|| ops::table(black_box(&trace), Key::Name).len())
     });
+    assert_eq!(Profile::of(&trace, None).parts.len(), 10, "the profile has steps to split");
     group.bench_function("profile", |bencher| bencher.iter(|| Profile::of(black_box(&trace), None).parts.len()));
     group.finish();
 }

@@ -11,6 +11,7 @@ pub mod diff;
 pub mod flame;
 pub mod matches;
 pub mod ops;
+mod pieces;
 #[cfg(test)]
 pub(crate) mod planted;
 pub mod profile;

@@ -3,11 +3,13 @@
 //! Operations come from the track of ops and fused blocks. Where there is none (the CPU backend runs each operation at
 //! once), the layers' forward calls and the phases stand in their place, and the row says so.
 
+use super::pieces::pieces;
 use super::profile::{Role, Roles};
 use crate::model::track::{arg, category};
 use crate::model::{Known, Phase, Source, TrackKind};
 use crate::stats::summary;
 use crate::trace::{ArgValue, NameId, Span, Trace, Track};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// What belongs together in one row.
@@ -86,6 +88,14 @@ impl Same {
         };
     }
 
+    fn merge(&mut self, other: Self) {
+        match other {
+            Self::Unseen => {}
+            Self::One(text) => self.add(text),
+            Self::Several => *self = Self::Several,
+        }
+    }
+
     fn text(&self, trace: &Trace) -> String {
         match self {
             Self::One(Some(id)) => trace.name(*id).to_owned(),
@@ -109,6 +119,25 @@ struct Gathered {
     layer: Same,
     source: Same,
 }
+
+impl Gathered {
+    fn merge(&mut self, other: Self) {
+        self.times.extend(other.times);
+        self.self_ns += other.self_ns;
+        self.flops += other.flops;
+        self.with_flops += other.with_flops;
+        self.bytes += other.bytes;
+        self.with_bytes += other.with_bytes;
+        self.shapes.merge(other.shapes);
+        self.dtype.merge(other.dtype);
+        self.phase.merge(other.phase);
+        self.layer.merge(other.layer);
+        self.source.merge(other.source);
+    }
+}
+
+/// Rows by name, and by shapes where these are told apart.
+type Rows = FxHashMap<(NameId, Option<NameId>), Gathered>;
 
 /// Identifiers of the argument keys in one trace.
 struct Keys {
@@ -142,65 +171,76 @@ const ENQUEUEING: &str = "host clock, enqueueing";
 /// The table of operations, the longest self time first. Operations that the host only enqueues have no rates: their
 /// work is done later, on the device.
 pub fn table(trace: &Trace, key: Key) -> Vec<OpRow> {
-    let wanted: Vec<NameId> = [category::OP, category::BLOCK].iter().filter_map(|name| trace.find_name(name)).collect();
-    let rows =
-        gather(trace, key, ENQUEUEING, |track, span| track.kind == TrackKind::Ops && wanted.contains(&span.category));
+    let ids =
+        |categories: [&str; 2]| -> Vec<NameId> { categories.iter().filter_map(|name| trace.find_name(name)).collect() };
+    let ops = ids([category::OP, category::BLOCK]);
+    let is_op = |track: &Track| track.kind == TrackKind::Ops && !ops.is_empty();
+    let rows = gather(trace, key, ENQUEUEING, is_op, |_, span| ops.contains(&span.category));
     if !rows.is_empty() {
         return rows;
     }
-    let layers: Vec<NameId> =
-        [category::LAYER, category::PHASE].iter().filter_map(|name| trace.find_name(name)).collect();
-    let rows = gather(trace, key, "host clock", |track, span| {
-        track.kind == TrackKind::Training && layers.contains(&span.category)
-    });
+    let layers = ids([category::LAYER, category::PHASE]);
+    let is_training = |track: &Track| track.kind == TrackKind::Training && !layers.is_empty();
+    let rows = gather(trace, key, "host clock", is_training, |_, span| layers.contains(&span.category));
     if !rows.is_empty() {
         return rows;
     }
     // Another program's trace: its operations, or every span where nothing is known to be one.
     let roles = Roles::of(trace);
-    let rows = gather(trace, key, "as recorded", |track, span| {
-        track.kind != TrackKind::Device && roles.role(track, span) == Role::Op
-    });
+    let on_host = |track: &Track| track.kind != TrackKind::Device;
+    let rows = gather(trace, key, "as recorded", on_host, |track, span| roles.role(track, span) == Role::Op);
     if !rows.is_empty() {
         return rows;
     }
-    gather(trace, key, "as recorded", |track, span| {
-        !matches!(track.kind, TrackKind::Device | TrackKind::Counter) && roles.role(track, span) != Role::Step
-    })
+    gather(
+        trace,
+        key,
+        "as recorded",
+        |track| !matches!(track.kind, TrackKind::Device | TrackKind::Counter),
+        |track, span| roles.role(track, span) != Role::Step,
+    )
 }
 
 /// The table of kernels, the longest total time first. Kernels are timed on sampled steps only.
 pub fn kernels(trace: &Trace, key: Key) -> Vec<KernelRow> {
     let roles = Roles::of(trace);
-    gather(trace, key, "device timestamps", |track, span| {
-        track.kind == TrackKind::Device && roles.role(track, span).on_device()
-    })
+    let on_device = |track: &Track| track.kind == TrackKind::Device;
+    gather(trace, key, "device timestamps", on_device, |track, span| roles.role(track, span).on_device())
 }
 
-fn gather(trace: &Trace, key: Key, source: &str, wanted: impl Fn(&Track, &Span) -> bool) -> Vec<OpRow> {
+fn gather(
+    trace: &Trace,
+    key: Key,
+    source: &str,
+    tracks: impl Fn(&Track) -> bool,
+    wanted: impl Fn(&Track, &Span) -> bool + Sync,
+) -> Vec<OpRow> {
     let keys = Keys::of(trace);
-    let mut rows: FxHashMap<(NameId, Option<NameId>), Gathered> = FxHashMap::default();
-    for track in trace.tracks() {
-        for (depth, lane) in track.lanes().iter().enumerate() {
-            for (idx, span) in lane.iter().enumerate() {
-                if span.is_open() || !wanted(track, &span) {
-                    continue;
-                }
-                add(trace, &keys, key, &mut rows, &span, track.self_ns(depth, idx, &span).max(0));
+    let parts: Vec<Rows> = pieces(trace, tracks)
+        .par_iter()
+        .map(|piece| {
+            let mut rows = Rows::default();
+            for (idx, span) in piece.spans().filter(|(_, span)| wanted(piece.track, span)) {
+                add(trace, &keys, key, &mut rows, &span, piece.track.self_ns(piece.depth, idx, &span).max(0));
             }
+            rows
+        })
+        .collect();
+    // In order, so that sums do not depend on which processor was first.
+    let mut rows = Rows::default();
+    for part in parts {
+        if rows.is_empty() {
+            rows = part;
+            continue;
+        }
+        for (name, row) in part {
+            rows.entry(name).or_default().merge(row);
         }
     }
     finish(trace, rows, source)
 }
 
-fn add(
-    trace: &Trace,
-    keys: &Keys,
-    key: Key,
-    rows: &mut FxHashMap<(NameId, Option<NameId>), Gathered>,
-    span: &Span,
-    self_ns: i64,
-) {
+fn add(trace: &Trace, keys: &Keys, key: Key, rows: &mut Rows, span: &Span, self_ns: i64) {
     let wanted = [keys.shapes, keys.dtype, keys.phase, keys.layer, keys.source, keys.flops, keys.bytes];
     let mut found: [Option<ArgValue>; 7] = [None; 7];
     // One pass: arguments are decoded as they are looked at.
@@ -239,12 +279,12 @@ fn add(
     row.source.add(text(keys.source));
 }
 
-fn finish(trace: &Trace, rows: FxHashMap<(NameId, Option<NameId>), Gathered>, source: &str) -> Vec<OpRow> {
+fn finish(trace: &Trace, rows: Rows, source: &str) -> Vec<OpRow> {
     let all: f64 = rows.values().map(|row| row.self_ns).sum();
     let mut table: Vec<OpRow> = rows
-        .into_iter()
+        .into_par_iter()
         .map(|((name, _), mut row)| {
-            row.times.sort_by(f64::total_cmp);
+            row.times.sort_unstable_by(f64::total_cmp);
             let n = row.times.len() as u64;
             let total_ns: f64 = row.times.iter().sum();
             let amount = |sum: f64, with: u64, what: &str| {

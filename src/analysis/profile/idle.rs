@@ -9,7 +9,8 @@ use super::intervals::Intervals;
 use super::launches::Launches;
 use super::role::{Role, Roles};
 use crate::model::TrackKind;
-use crate::trace::{SpanRef, Trace, TrackId};
+use crate::trace::{SpanRef, Trace, Track, TrackId};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -155,8 +156,7 @@ pub fn devices(trace: &Trace, roles: &Roles, launches: &Launches, window: Option
 }
 
 fn hosts(trace: &Trace, roles: &Roles) -> FxHashMap<TrackId, Host> {
-    let mut hosts = FxHashMap::default();
-    for track in trace.tracks().iter().filter(|track| track.kind != TrackKind::Device) {
+    let of_track = |track: &Track| {
         let (mut input, mut sync, mut runtime) = (Vec::new(), Vec::new(), Vec::new());
         for (_, span) in track.spans().filter(|(_, span)| !span.is_open()) {
             let stretch = (span.start_ns, span.end_ns());
@@ -170,8 +170,10 @@ fn hosts(trace: &Trace, roles: &Roles) -> FxHashMap<TrackId, Host> {
             }
         }
         let [input, sync, runtime] = [input, sync, runtime].map(Intervals::of);
-        hosts.insert(track.id, Host { input, sync, runtime });
-    }
+        (track.id, Host { input, sync, runtime })
+    };
+    let on_host = trace.tracks().par_iter().filter(|track| track.kind != TrackKind::Device);
+    let mut hosts: FxHashMap<TrackId, Host> = on_host.map(|track| of_track(track)).collect();
     // Our own operations are on a track of their own; what the host does is on the training thread's.
     let training = trace.tracks().iter().find(|track| track.kind == TrackKind::Training).map(|track| track.id);
     for track in trace.tracks().iter().filter(|track| track.kind == TrackKind::Ops) {

@@ -61,8 +61,10 @@ impl Profile {
     /// The same with roles and launches that are known already.
     pub fn with(trace: &Trace, roles: &Roles, launches: &Launches, marker: Option<&str>) -> Self {
         let steps = steps::find(trace, roles, marker);
-        let busy = split::busy_by_role(trace, roles);
-        let parts = if steps.list.is_empty() { Vec::new() } else { split::split(&busy, &steps.list) };
+        let parts = match steps.list.as_slice() {
+            [] => Vec::new(),
+            list => split::split(&split::busy_by_role(trace, roles), list),
+        };
         let window = steps.list.first().zip(steps.list.last()).map(|(first, last)| (first.start_ns, last.end_ns));
         let devices = idle::devices(trace, roles, launches, window);
         let times: Vec<f64> = steps.list.iter().map(|step| step.dur_ns() as f64).collect();

@@ -6,7 +6,9 @@
 use super::intervals::Intervals;
 use super::role::{Role, Roles};
 use super::steps::StepSpan;
+use crate::analysis::pieces::pieces;
 use crate::trace::Trace;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// Parts of a step, the first that applies taking the time.
@@ -40,17 +42,21 @@ pub struct Part {
 
 /// Times in which spans of each role run, in the order of [`ORDER`]; annotations count as nothing.
 pub fn busy_by_role(trace: &Trace, roles: &Roles) -> Vec<Intervals> {
-    let mut stretches: Vec<Vec<(i64, i64)>> = vec![Vec::new(); ORDER.len()];
-    for track in trace.tracks() {
-        for (_, span) in track.spans().filter(|(_, span)| !span.is_open()) {
-            let role = roles.role(track, &span);
-            let Some(list) = ORDER.iter().position(|known| *known == role).and_then(|at| stretches.get_mut(at)) else {
-                continue;
-            };
-            list.push((span.start_ns, span.end_ns()));
-        }
-    }
-    stretches.into_iter().map(Intervals::of).collect()
+    let parts: Vec<[Vec<(i64, i64)>; ORDER.len()]> = pieces(trace, |_| true)
+        .par_iter()
+        .map(|piece| {
+            let mut stretches = [const { Vec::new() }; ORDER.len()];
+            for (_, span) in piece.spans() {
+                let role = roles.role(piece.track, &span);
+                if let Some(list) = ORDER.iter().position(|known| *known == role).and_then(|at| stretches.get_mut(at)) {
+                    list.push((span.start_ns, span.end_ns()));
+                }
+            }
+            stretches
+        })
+        .collect();
+    let of_role = |role: usize| parts.iter().filter_map(|part| part.get(role)).flatten().copied().collect();
+    (0..ORDER.len()).into_par_iter().map(|role| Intervals::of(of_role(role))).collect()
 }
 
 /// Splits steps by role. The parts of a step sum to its duration; what no span covers is [`Role::Other`].

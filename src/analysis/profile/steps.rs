@@ -3,6 +3,7 @@
 use super::role::{Role, Roles};
 use crate::model::TrackKind;
 use crate::trace::{NameId, Span, Trace, Track, TrackId};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -60,13 +61,13 @@ pub fn find(trace: &Trace, roles: &Roles, marker: Option<&str>) -> Steps {
         return Steps { how: "the line of steps".to_owned(), list };
     }
     let stems = Stems::of(trace);
-    let best = trace
+    let patterns: Vec<Pattern> = trace
         .tracks()
-        .iter()
+        .par_iter()
         .filter(|track| !matches!(track.kind, TrackKind::Device | TrackKind::Async))
         .filter_map(|track| pattern(track, &stems, roles))
-        .max_by_key(|pattern| pattern.covered_ns);
-    match best {
+        .collect();
+    match patterns.into_iter().max_by_key(|pattern| pattern.covered_ns) {
         Some(Pattern { track, stem, depth, .. }) => {
             let of = trace.track(track);
             let list = of.map(|track| spans_of(trace, track, &stems, stem, depth)).unwrap_or_default();
@@ -90,10 +91,9 @@ pub fn marked(trace: &Trace, marker: &str) -> Vec<StepSpan> {
     gather(trace, |_, span| wanted.get(span.name.0 as usize).copied().unwrap_or(false))
 }
 
-/// The wanted spans of the first track that has any, outermost only.
-fn gather(trace: &Trace, wanted: impl Fn(&Track, &Span) -> bool) -> Vec<StepSpan> {
-    let mut best: Vec<StepSpan> = Vec::new();
-    for track in trace.tracks() {
+/// The wanted spans of the track that has the most of them, outermost only.
+fn gather(trace: &Trace, wanted: impl Fn(&Track, &Span) -> bool + Sync) -> Vec<StepSpan> {
+    let of_track = |track: &Track| {
         let mut here: Vec<StepSpan> = Vec::new();
         for (_, span) in track.spans().filter(|(_, span)| !span.is_open() && wanted(track, span)) {
             let name = trace.name(span.name).to_owned();
@@ -107,11 +107,11 @@ fn gather(trace: &Trace, wanted: impl Fn(&Track, &Span) -> bool) -> Vec<StepSpan
             until = until.max(step.end_ns);
             outer
         });
-        if here.len() > best.len() {
-            best = here;
-        }
-    }
-    best
+        here
+    };
+    let lists: Vec<Vec<StepSpan>> = trace.tracks().par_iter().map(|track| of_track(track)).collect();
+    // Of several with as many, the first.
+    lists.into_iter().rev().max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// Names without the number at their end: “step 1” and “step 2” are repeats of one thing.
