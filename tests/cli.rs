@@ -227,6 +227,7 @@ fn traces_of_other_tools_are_inspected_converted_and_compared() {
     // Across formats, with the reason told.
     let text = place.ok(&["diff", "slow.pftrace", "fast"]);
     assert!(text.contains("Input wait was the difference"), "{text}");
+    assert!(text.contains("Within"), "{text}");
     let diff: Value = serde_json::from_str(&place.ok(&["diff", "slow", "fast", "--json"])).unwrap();
     assert_eq!(diff["diff"]["ops"][0]["name"], "aten::mm");
     assert!(text.contains("Places in the call tree") && text.contains("DataLoader"), "{text}");

@@ -270,12 +270,17 @@ fn two_traces_of_another_tool_are_opened_and_compared() {
     send(&mut window, Command::ShowPanel(PanelId::Diff));
     wait_for(&mut window, |session| session.trace_diff().result.is_some());
     assert!(window.query_all_by_label_contains("Input wait was the difference").count() > 0);
-    for (tab, label) in
-        [("Flame", "Flame graph"), ("Timelines", "Step of A"), ("Kernels", "Filter"), ("Summary", "Swap")]
-    {
+    for (tab, label) in [
+        ("Flame", "Flame graph"),
+        ("Timelines", "Step of A"),
+        ("Operations", "Within"),
+        ("Kernels", "Device A"),
+        ("Summary", "Swap"),
+    ] {
         window.get_by_label(&format!("Show: {tab}")).click();
         window.run_steps(4);
-        assert!(window.query_all_by_label(label).count() > 0, "{tab} shows no `{label}`");
+        assert!(window.query_all_by_label_contains(label).count() > 0, "{tab} shows no `{label}`");
+        assert!(tab != "Kernels" || window.query_all_by_label_contains("Host A").count() == 0, "kernels take no host");
     }
     window.get_by_label("Swap").click();
     window.run_steps(4);

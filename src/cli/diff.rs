@@ -15,6 +15,9 @@ const NAME_CHARS: usize = 56;
 /// Longest name of a frame in a path, in characters.
 const FRAME_CHARS: usize = 36;
 
+/// Longest name of the operation around another, in characters.
+const PARENT_CHARS: usize = 30;
+
 /// Longest shapes in a table, in characters.
 const SHAPE_CHARS: usize = 30;
 
@@ -45,9 +48,16 @@ pub fn run(args: &DiffArgs, runs_dir: &Path) -> anyhow::Result<()> {
         text.push_str(&format!("\nWhere a step's time goes, on average\n{}", parts(diff)));
     }
     let per = if diff.per_step { "a step" } else { "in all" };
-    for (title, rows) in [("Operations", &diff.ops), ("Kernels", &diff.kernels)] {
-        if !rows.is_empty() {
-            text.push_str(&format!("\n{title}, {per}, the largest change first\n{}", changes(rows, args.top)));
+    for (title, rows, make) in
+        [("Operations", &diff.ops, operations as fn(&[Change]) -> Table), ("Kernels", &diff.kernels, kernels)]
+    {
+        if rows.is_empty() {
+            continue;
+        }
+        let (shown, left_out) = rows.split_at(rows.len().min(args.top));
+        text.push_str(&format!("\n{title}, {per}, the largest change first\n{}", make(shown)));
+        if !left_out.is_empty() {
+            text.push_str(&format!("… and {} more\n", units::counted(left_out.len() as u64, "row")));
         }
     }
     if !diff.places.is_empty() {
@@ -95,11 +105,12 @@ fn parts(diff: &Diff) -> String {
     table.to_string()
 }
 
-fn changes(rows: &[Change], top: usize) -> String {
+fn operations(rows: &[Change]) -> Table {
     let mut table = Table::new(&[
         ("Name", Align::Left),
         ("Shapes", Align::Left),
-        ("", Align::Left),
+        ("Within", Align::Left),
+        ("Status", Align::Left),
         ("Calls A", Align::Right),
         ("B", Align::Right),
         ("Host A", Align::Right),
@@ -108,29 +119,60 @@ fn changes(rows: &[Change], top: usize) -> String {
         ("B", Align::Right),
         ("Change", Align::Right),
     ]);
-    for row in rows.iter().take(top) {
-        let short = |name: &str| units::shorten(name, NAME_CHARS);
-        let name = match &row.other_name {
-            Some(other) => format!("{} → {}", short(&row.name), short(other)),
-            None => short(&row.name),
-        };
-        let cell = |cost: Option<OpCost>, pick: fn(&OpCost) -> f64| {
-            cost.map_or_else(|| "–".to_owned(), |cost| units::duration_ns(pick(&cost)))
-        };
-        let calls = |cost: Option<OpCost>| cost.map_or_else(|| "–".to_owned(), |cost| format!("{:.1}", cost.count));
+    for row in rows {
         table.row(vec![
-            name,
+            name(row),
             units::shorten(&row.shapes, SHAPE_CHARS),
+            units::shorten(&row.parent, PARENT_CHARS),
             row.status.label().to_owned(),
             calls(row.a),
             calls(row.b),
-            cell(row.a, |cost| cost.host_self_ns),
-            cell(row.b, |cost| cost.host_self_ns),
-            cell(row.a, |cost| cost.device_ns),
-            cell(row.b, |cost| cost.device_ns),
+            time(row.a, |cost| cost.host_self_ns),
+            time(row.b, |cost| cost.host_self_ns),
+            time(row.a, |cost| cost.device_ns),
+            time(row.b, |cost| cost.device_ns),
             units::signed_duration_ns(row.delta_ns()),
         ]);
     }
-    let more = rows.len().saturating_sub(top);
-    if more > 0 { format!("{table}… and {} more rows\n", units::count(more as u64)) } else { table.to_string() }
+    table
+}
+
+fn kernels(rows: &[Change]) -> Table {
+    let mut table = Table::new(&[
+        ("Name", Align::Left),
+        ("Status", Align::Left),
+        ("Calls A", Align::Right),
+        ("B", Align::Right),
+        ("Device A", Align::Right),
+        ("B", Align::Right),
+        ("Change", Align::Right),
+    ]);
+    for row in rows {
+        table.row(vec![
+            name(row),
+            row.status.label().to_owned(),
+            calls(row.a),
+            calls(row.b),
+            time(row.a, |cost| cost.device_ns),
+            time(row.b, |cost| cost.device_ns),
+            units::signed_duration_ns(row.delta_ns()),
+        ]);
+    }
+    table
+}
+
+fn name(row: &Change) -> String {
+    let short = |name: &str| units::shorten(name, NAME_CHARS);
+    match &row.other_name {
+        Some(other) => format!("{} → {}", short(&row.name), short(other)),
+        None => short(&row.name),
+    }
+}
+
+fn calls(cost: Option<OpCost>) -> String {
+    cost.map_or_else(|| "–".to_owned(), |cost| units::mean_count(cost.count))
+}
+
+fn time(cost: Option<OpCost>, pick: fn(&OpCost) -> f64) -> String {
+    cost.map_or_else(|| "–".to_owned(), |cost| units::duration_ns(pick(&cost)))
 }

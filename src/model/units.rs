@@ -5,8 +5,8 @@ pub fn duration_ns(ns: f64) -> String {
     let abs = ns.abs();
     if !ns.is_finite() {
         "–".to_owned()
-    } else if abs < 1e3 {
-        if abs.fract() == 0.0 { format!("{ns:.0} ns") } else { format!("{} ns", significant(ns)) }
+    } else if abs < 999.5 {
+        format!("{} ns", if abs.fract() == 0.0 { fixed(ns, 0) } else { significant(ns) })
     } else if abs < 999.5e3 {
         format!("{} µs", significant(ns / 1e3))
     } else if abs < 999.5e6 {
@@ -35,6 +35,17 @@ pub fn count(n: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A mean number of things: whole where it is whole, else with one digit: `12`, `1,234.5`.
+pub fn mean_count(n: f64) -> String {
+    if !n.is_finite() {
+        return "–".to_owned();
+    }
+    let tenths = (n.abs() * 10.0).round() as u64;
+    let sign = if n < 0.0 && tenths > 0 { "−" } else { "" };
+    let digit = if n.fract() == 0.0 { String::new() } else { format!(".{}", tenths % 10) };
+    format!("{sign}{}{digit}", count(tenths / 10))
 }
 
 /// A size in bytes, in binary units: `1.50 MiB`.
@@ -93,7 +104,7 @@ pub fn counted(n: u64, thing: &str) -> String {
 
 /// A share, 0 to 1, in per cent: `12.3 %`.
 pub fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.1} %", share * 100.0) } else { "–".to_owned() }
+    if share.is_finite() { format!("{} %", fixed(share * 100.0, 1)) } else { "–".to_owned() }
 }
 
 /// A ratio of two times: `1.23×`.
@@ -101,18 +112,25 @@ pub fn ratio(r: f64) -> String {
     if r.is_finite() { format!("{r:.2}×") } else { "–".to_owned() }
 }
 
+/// With this many digits behind the point. What is rounded to zero has no sign.
+fn fixed(x: f64, digits: usize) -> String {
+    let text = format!("{:.digits$}", x.abs());
+    let zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    if x < 0.0 && !zero { format!("−{text}") } else { text }
+}
+
 /// Three significant digits without an exponent, thousands separated.
 fn significant(x: f64) -> String {
     let abs = x.abs();
-    if abs >= 1000.0 {
-        let sign = if x < 0.0 { "-" } else { "" };
+    if abs >= 999.5 {
+        let sign = if x < 0.0 { "−" } else { "" };
         format!("{sign}{}", count(abs.round() as u64))
-    } else if abs >= 100.0 {
-        format!("{x:.0}")
-    } else if abs >= 10.0 {
-        format!("{x:.1}")
+    } else if abs >= 99.95 {
+        fixed(x, 0)
+    } else if abs >= 9.995 {
+        fixed(x, 1)
     } else {
-        format!("{x:.2}")
+        fixed(x, 2)
     }
 }
 
@@ -126,13 +144,17 @@ fn scaled(n: f64, base: f64, units: &[&str]) -> String {
         value /= base;
         idx += 1;
     }
-    if idx == 0 { format!("{value:.0} {}", units[0]) } else { format!("{} {}", significant(value), units[idx]) }
+    if idx == 0 {
+        format!("{} {}", fixed(value, 0), units[0])
+    } else {
+        format!("{} {}", significant(value), units[idx])
+    }
 }
 
 /// A share with its sign: `+12.0 %`, `−3.4 %`.
 pub fn signed_percent(share: f64) -> String {
-    let sign = if share < 0.0 { '−' } else { '+' };
-    format!("{sign}{}", percent(share.abs()))
+    let text = percent(share);
+    if text.starts_with(['−', '–']) { text } else { format!("+{text}") }
 }
 
 /// A time of the trace as text, exact to the nanosecond: `12.345 678 901 s`, with no more digits than it has.
@@ -172,6 +194,12 @@ mod tests {
             (999_900_000.0, "1.00 s"),
             (1_500_000_000.0, "1.50 s"),
             (2.5e9, "2.50 s"),
+            (999.7, "1.00 µs"),
+            (99_970.0, "100 µs"),
+            (9_996.0, "10.0 µs"),
+            (-0.0, "0 ns"),
+            (-0.001, "0.00 ns"),
+            (-1_234.0, "−1.23 µs"),
             (125e9, "2 min 5 s"),
             (7_260e9, "2 h 1 min"),
             (f64::NAN, "–"),
@@ -188,12 +216,32 @@ mod tests {
     }
 
     #[test]
+    fn mean_counts_have_a_digit_where_they_need_one() {
+        for (n, text) in [(12.0, "12"), (1234.56, "1,234.6"), (0.96, "1.0"), (-0.0, "0"), (-2.25, "−2.3")] {
+            assert_eq!(mean_count(n), text);
+        }
+    }
+
+    #[test]
     fn sizes_and_rates_scale() {
         assert_eq!(bytes(1536.0), "1.50 KiB");
         assert_eq!(flops(2_904_195_072.0), "2.90 GFLOP");
         assert_eq!(flops_per_sec(322e9), "322 GFLOP/s");
         assert_eq!(samples_per_sec(6120.4), "6,120 samples/s");
-        assert_eq!(percent(0.1234), "12.3 %");
+    }
+
+    #[test]
+    fn shares_that_round_to_zero_have_no_sign() {
+        for (share, text, signed) in [
+            (0.1234, "12.3 %", "+12.3 %"),
+            (-0.1234, "−12.3 %", "−12.3 %"),
+            (-0.0, "0.0 %", "+0.0 %"),
+            (-0.0001, "0.0 %", "+0.0 %"),
+            (f64::NAN, "–", "–"),
+        ] {
+            assert_eq!((percent(share).as_str(), signed_percent(share).as_str()), (text, signed));
+        }
+        assert_eq!(bytes(-0.0), "0 B");
     }
 
     #[test]

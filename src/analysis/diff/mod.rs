@@ -142,7 +142,8 @@ pub fn diff((a, marker_a): (&Trace, Option<&str>), (b, marker_b): (&Trace, Optio
     let kernels = changes(kernels(work_a.kernels).collect(), kernels(work_b.kernels).collect());
     let calls = |wanted: &dyn Fn(&Change) -> bool| {
         let sum = |cost: Option<OpCost>| cost.map_or(0.0, |cost| cost.count);
-        ops.iter().filter(|change| wanted(change)).map(|change| sum(change.a) + sum(change.b)).sum::<f64>()
+        // The sum of nothing would be a negative zero.
+        ops.iter().filter(|change| wanted(change)).fold(0.0, |all, change| all + sum(change.a) + sum(change.b))
     };
     let all = calls(&|_| true);
     let ops_matched = (all > 0.0).then(|| calls(&|change| change.a.is_some() && change.b.is_some()) / all);

@@ -67,6 +67,19 @@ fn traces_without_steps_are_compared_as_a_whole() {
 }
 
 #[test]
+fn traces_with_nothing_in_common_say_so() {
+    let plain = |name: &str| {
+        let mut plant = Plant::new();
+        plant.op(name, (0, 50), name, (60, 90));
+        plant.trace.settle();
+        plant.trace
+    };
+    let diff = diff((&plain("aten::mm"), None), (&plain("dot_general"), None));
+    assert_eq!(diff.ops_matched.map(f64::to_bits), Some(0.0_f64.to_bits()), "zero without a sign");
+    assert!(diff.verdicts.contains(&"0.0 % of the operations' calls are in both".to_owned()), "{:?}", diff.verdicts);
+}
+
+#[test]
 fn flames_are_laid_over_one_another() {
     let tree = |wait| {
         let trace = Plant::training(wait, 2);

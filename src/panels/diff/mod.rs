@@ -3,24 +3,20 @@
 //! two steps beside each other on one scale.
 
 mod aligned;
+mod changes;
 mod flame;
 
 use super::PanelContext;
 use super::bars::{Bar, Part, bars_ui};
 use super::palette::Palette;
-use super::table::{Cell, Column, Direction, Key, RowOrder, TableEvent, TableLook, table_text, table_ui};
-use crate::analysis::diff::{Change, OpCost, Status};
 use crate::analysis::profile::Profile;
 use crate::model::units;
 use crate::session::Command;
 use crate::session::traces::TraceDiff;
 use crate::stats::unpaired::MIN_CHUNKS;
 use crate::ui::{Tokens, icons, text, widgets};
+use changes::Kind;
 use egui::Ui;
-use std::sync::Arc;
-
-/// Index of the column by which rows are sorted at first.
-const CHANGE_COLUMN: usize = 9;
 
 /// What the lower part of the panel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,16 +44,7 @@ pub struct DiffPanelState {
     shown: Shown,
     flame: flame::DiffFlame,
     aligned: aligned::Aligned,
-    order: RowOrder<Change>,
-    made: Option<Made>,
-}
-
-/// Rows of the tables, made once for each result.
-#[derive(Debug)]
-struct Made {
-    of: Arc<TraceDiff>,
-    ops: Arc<Vec<Change>>,
-    kernels: Arc<Vec<Change>>,
+    changes: changes::Changes,
 }
 
 impl Default for DiffPanelState {
@@ -66,8 +53,7 @@ impl Default for DiffPanelState {
             shown: Shown::Summary,
             flame: flame::DiffFlame::default(),
             aligned: aligned::Aligned::default(),
-            order: RowOrder::by(CHANGE_COLUMN, Direction::Descending),
-            made: None,
+            changes: changes::Changes::default(),
         }
     }
 }
@@ -94,7 +80,8 @@ pub fn diff_ui(cx: &PanelContext<'_>, state: &mut DiffPanelState, ui: &mut Ui) {
     ui.add_space(4.0);
     match state.shown {
         Shown::Summary => summary_ui(cx, ui, result),
-        Shown::Operations | Shown::Kernels => changes_ui(cx, ui, state, result),
+        Shown::Operations => state.changes.ui(cx, ui, result, Kind::Operations),
+        Shown::Kernels => state.changes.ui(cx, ui, result, Kind::Kernels),
         Shown::Flame => state.flame.ui(cx, ui, result),
         Shown::Timelines => state.aligned.ui(cx, ui, result),
     }
@@ -258,134 +245,4 @@ fn parts_ui(cx: &PanelContext<'_>, ui: &mut Ui, result: &TraceDiff) {
             ui.end_row();
         }
     });
-}
-
-fn changes_ui(cx: &PanelContext<'_>, ui: &mut Ui, state: &mut DiffPanelState, result: &Arc<TraceDiff>) {
-    let made = state.made.take().filter(|made| Arc::ptr_eq(&made.of, result)).unwrap_or_else(|| Made {
-        of: Arc::clone(result),
-        ops: Arc::new(result.diff.ops.clone()),
-        kernels: Arc::new(result.diff.kernels.clone()),
-    });
-    let rows = Arc::clone(if state.shown == Shown::Kernels { &made.kernels } else { &made.ops });
-    state.made = Some(made);
-    let columns = columns();
-    ui.horizontal_wrapped(|ui| {
-        super::work_table::filter_ui(ui, &mut state.order.filter, &mut false);
-        if ui.button("Copy").on_hover_text("Copy the shown rows as tab-separated text").clicked() {
-            cx.send(Command::CopyText(table_text(&columns, &rows, &mut state.order)));
-        }
-    });
-    let selected = |row: &Change| cx.session.selection().name.as_deref() == Some(row.name.as_str());
-    let swatch = |row: &Change| cx.tokens.data(&row.name);
-    let look = TableLook { id: "diff changes", selected: &selected, swatch: Some(&swatch), row_height: 20.0 };
-    let event = table_ui(ui, &look, &columns, &rows, &mut state.order);
-    if let Some(TableEvent::Clicked(idx) | TableEvent::DoubleClicked(idx)) = event
-        && let Some(row) = rows.get(idx)
-    {
-        cx.send(Command::SelectName(row.name.clone()));
-    }
-}
-
-fn cost(cost: Option<OpCost>, show: fn(OpCost) -> String) -> Cell {
-    cost.map_or_else(|| Cell::missing("It does not occur there"), |cost| Cell::new(show(cost)))
-}
-
-fn cost_key(cost: Option<OpCost>, pick: fn(&OpCost) -> f64) -> Key<'static> {
-    cost.map_or(Key::Missing, |cost| Key::Number(pick(&cost)))
-}
-
-fn calls(cost: OpCost) -> String {
-    if cost.count.fract() == 0.0 { units::count(cost.count as u64) } else { format!("{:.1}", cost.count) }
-}
-
-fn host(cost: OpCost) -> String {
-    units::duration_ns(cost.host_self_ns)
-}
-
-fn device(cost: OpCost) -> String {
-    units::duration_ns(cost.device_ns)
-}
-
-fn name(row: &Change) -> Cell {
-    let words = match &row.other_name {
-        Some(other) => format!("{} → {other}", row.name),
-        None => row.name.clone(),
-    };
-    let place = if row.parent.is_empty() { String::new() } else { format!("\nwithin {}", row.parent) };
-    Cell::new(&words).with_hover(format!("{words}{place}"))
-}
-
-fn columns() -> Vec<Column<Change>> {
-    let column = |title, help, width, numeric, cell, key| Column { title, help, width, numeric, cell, key };
-    vec![
-        column("Name", "Name in A, and in B where it is another", 200.0, false, name, |row| Key::Text(&row.name)),
-        column(
-            "Shapes",
-            "Shapes of the inputs",
-            120.0,
-            false,
-            |row| Cell::new(&row.shapes).with_hover(&row.shapes),
-            |row| Key::Text(&row.shapes),
-        ),
-        column(
-            "Status",
-            "Added and removed are in one trace only; changed is by more than 5 %",
-            74.0,
-            false,
-            |row| Cell::new(row.status.label()),
-            |row| Key::Number(status_rank(row.status)),
-        ),
-        column("Calls A", "Calls in A", 66.0, true, |row| cost(row.a, calls), |row| cost_key(row.a, |c| c.count)),
-        column("Calls B", "Calls in B", 66.0, true, |row| cost(row.b, calls), |row| cost_key(row.b, |c| c.count)),
-        column(
-            "Host A",
-            "Time on the host, children left out",
-            76.0,
-            true,
-            |row| cost(row.a, host),
-            |row| cost_key(row.a, |c| c.host_self_ns),
-        ),
-        column(
-            "Host B",
-            "Time on the host, children left out",
-            76.0,
-            true,
-            |row| cost(row.b, host),
-            |row| cost_key(row.b, |c| c.host_self_ns),
-        ),
-        column(
-            "Device A",
-            "Time of the kernels that it launched",
-            76.0,
-            true,
-            |row| cost(row.a, device),
-            |row| cost_key(row.a, |c| c.device_ns),
-        ),
-        column(
-            "Device B",
-            "Time of the kernels that it launched",
-            76.0,
-            true,
-            |row| cost(row.b, device),
-            |row| cost_key(row.b, |c| c.device_ns),
-        ),
-        column(
-            "Change",
-            "Host and device time of B less that of A; sorted by size, whatever the sign",
-            86.0,
-            true,
-            |row| Cell::new(units::signed_duration_ns(row.delta_ns())),
-            |row| Key::Number(row.delta_ns().abs()),
-        ),
-    ]
-}
-
-fn status_rank(status: Status) -> f64 {
-    match status {
-        Status::Added => 0.0,
-        Status::Removed => 1.0,
-        Status::Replaced => 2.0,
-        Status::Changed => 3.0,
-        Status::Same => 4.0,
-    }
 }
