@@ -35,6 +35,7 @@ pub fn timeline_ui(cx: &PanelContext<'_>, state: &mut TimelineState, ui: &mut Ui
         span: selection.span,
         range_ns: selection.range_ns,
         name: selection.name.as_deref(),
+        steps: run.derived.profile.as_ref().map(|profile| profile.steps.list.as_slice()),
     };
     timeline_view(ui, &input, &Palette::of(cx.tokens), state).into_iter().for_each(|command| cx.send(command));
 }

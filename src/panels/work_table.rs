@@ -48,11 +48,58 @@ pub struct WorkState {
     grouping: Grouping,
     order: RowOrder<OpRow>,
     focus_filter: bool,
+    left_out: Option<LeftOut>,
+}
+
+/// Title of the column that says how times were measured.
+const SOURCE: &str = "Time from";
+
+/// Columns in which no row has a value, or all have the same source: they only would take room from the names.
+#[derive(Debug)]
+struct LeftOut {
+    of: Arc<Vec<OpRow>>,
+    /// The source of all times, where it is the same.
+    source: Option<String>,
+    /// Titles, and why the value of the first row is not known.
+    columns: Vec<(&'static str, String)>,
+}
+
+impl LeftOut {
+    fn of(rows: &Arc<Vec<OpRow>>) -> Self {
+        let mut empty = columns();
+        empty.retain(|column| rows.iter().all(|row| (column.key)(row) == Key::Missing));
+        let why = |column: &Column<OpRow>| rows.first().and_then(|row| (column.cell)(row).hover).unwrap_or_default();
+        let first = rows.first().map(|row| row.source.as_str()).filter(|source| !source.is_empty());
+        let source = first.filter(|source| rows.iter().all(|row| row.source == *source)).map(str::to_owned);
+        Self { of: Arc::clone(rows), source, columns: empty.iter().map(|column| (column.title, why(column))).collect() }
+    }
+
+    fn has(&self, title: &str) -> bool {
+        (title == SOURCE && self.source.is_some()) || self.columns.iter().any(|(empty, _)| *empty == title)
+    }
+
+    /// What to know of them.
+    fn ui(&self, ui: &mut Ui) {
+        if let Some(source) = &self.source {
+            ui.weak(format!("Times: {source}"));
+        }
+        if self.columns.is_empty() {
+            return;
+        }
+        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| *title).collect();
+        let why: Vec<String> = self.columns.iter().map(|(title, why)| format!("{title}: {why}")).collect();
+        ui.weak(format!("Unknown for every row: {}", titles.join(", "))).on_hover_text(why.join("\n"));
+    }
 }
 
 impl Default for WorkState {
     fn default() -> Self {
-        Self { grouping: Grouping::Name, order: RowOrder::by(TOTAL_COLUMN, Direction::Descending), focus_filter: false }
+        Self {
+            grouping: Grouping::Name,
+            order: RowOrder::by("Total", Direction::Descending),
+            focus_filter: false,
+            left_out: None,
+        }
     }
 }
 
@@ -80,7 +127,10 @@ pub fn work_view(ui: &mut Ui, input: &WorkInput<'_>, palette: &Palette, state: &
         ui.centered_and_justified(|ui| ui.weak(input.empty_reason));
         return commands;
     }
-    let columns = columns();
+    let left_out = state.left_out.take().filter(|known| Arc::ptr_eq(&known.of, rows));
+    let left_out = state.left_out.insert(left_out.unwrap_or_else(|| LeftOut::of(rows)));
+    let mut columns = columns();
+    columns.retain(|column| !left_out.has(column.title));
     ui.horizontal_wrapped(|ui| {
         filter_ui(ui, &mut state.order.filter, &mut state.focus_filter);
         ui.label("Group by");
@@ -93,10 +143,12 @@ pub fn work_view(ui: &mut Ui, input: &WorkInput<'_>, palette: &Palette, state: &
     let shown = shown_rows(&columns, rows, &mut state.order);
     let of_shown = || shown.iter().filter_map(|&idx| rows.get(idx as usize));
     let sums = of_shown().map(|row| (row.count, row.total_ns));
-    footer_ui(ui, input.words.id, (shown.len(), rows.len()), sums);
+    footer_ui(ui, input.words.id, (shown.len(), rows.len()), sums, left_out);
     let selected = |row: &OpRow| input.selected == Some(row.name.as_str());
     let swatch = |row: &OpRow| palette.name(&row.name);
-    let look = TableLook { id: input.words.id, selected: &selected, swatch: Some(&swatch), row_height: 22.0 };
+    // Widths that the user chose are kept for each set of columns.
+    let id = format!("{} {}", input.words.id, columns.iter().map(|column| column.title).collect::<Vec<_>>().join(" "));
+    let look = TableLook { id: &id, selected: &selected, swatch: Some(&swatch), row_height: 22.0 };
     let event = table_ui(ui, &look, &columns, rows, &mut state.order);
     if let Some(TableEvent::Clicked(idx) | TableEvent::DoubleClicked(idx)) = event
         && let Some(row) = rows.get(idx)
@@ -120,14 +172,21 @@ pub(super) fn filter_ui(ui: &mut Ui, filter: &mut String, focus: &mut bool) {
 }
 
 /// Row count and totals of the shown rows, under the table.
-fn footer_ui(ui: &mut Ui, id: &str, (shown, all): (usize, usize), rows: impl Iterator<Item = (u64, f64)>) {
+fn footer_ui(
+    ui: &mut Ui,
+    id: &str,
+    (shown, all): (usize, usize),
+    rows: impl Iterator<Item = (u64, f64)>,
+    left_out: &LeftOut,
+) {
     let (count, total_ns) = rows.fold((0, 0.0), |(count, total), (n, ns)| (count + n, total + ns));
     egui::Panel::bottom(format!("{id} footer")).show(ui, |ui| {
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             let (shown, all) = (units::count(shown as u64), units::count(all as u64));
             let rows = if all == "1" { "row" } else { "rows" };
             ui.label(if shown == all { format!("{all} {rows}") } else { format!("{shown} of {all} {rows}") });
             ui.weak(format!("{} calls, {} in total", units::count(count), units::duration_ns(total_ns)));
+            left_out.ui(ui);
             ui.weak("Click a row to light it up in the timeline, double-click to go there");
         });
     });
@@ -153,9 +212,6 @@ fn rate(figure: &Known<f64>, share: &Known<f64>, format: impl Fn(f64) -> String)
 pub(super) fn known_key(figure: &Known<f64>) -> Key<'static> {
     figure.get().map_or(Key::Missing, |value| Key::Number(*value))
 }
-
-/// Index of the column by which the table is sorted at first.
-const TOTAL_COLUMN: usize = 4;
 
 fn duration(row: &OpRow, ns: f64) -> Cell {
     let count = units::count(row.count);
@@ -280,7 +336,7 @@ fn columns() -> Vec<Column<OpRow>> {
             |row| word_key(row.phase.map_or("", Phase::label)),
         ),
         words(
-            "Time from",
+            SOURCE,
             "How the times were measured",
             118.0,
             |row| word(&row.source, "The trace does not say"),
@@ -335,11 +391,14 @@ mod tests {
     }
 
     fn harness() -> Harness<'static, Probe> {
-        let rows = vec![
+        harness_of(vec![
             row("conv2d", 120, 4.2e8, Some(3.2e11)),
             row("add", 9000, 1.1e8, None),
             row("matmul", 300, 2.7e8, Some(9.1e11)),
-        ];
+        ])
+    }
+
+    fn harness_of(rows: Vec<OpRow>) -> Harness<'static, Probe> {
         let probe = Probe { rows: Arc::new(rows), state: WorkState::default(), commands: Vec::new() };
         let mut harness = Harness::builder().with_size(egui::vec2(1280.0, 600.0)).build_ui_state(
             |ui, probe: &mut Probe| {
@@ -381,6 +440,25 @@ mod tests {
         harness.get_by_label("Sort by FLOP/s").click();
         harness.run();
         assert_eq!(names(&harness), ["matmul", "conv2d", "add"], "unknown figures are last");
+    }
+
+    #[test]
+    fn columns_without_any_value_make_room_for_the_names() {
+        let bare = |name| OpRow { shapes: String::new(), phase: None, ..row(name, 10, 1e6, None) };
+        let mut harness = harness_of(vec![bare("conv2d"), OpRow { dtype: String::new(), ..bare("add") }]);
+        harness.get_by_label("Unknown for every row: Shapes, FLOP/s, Phase");
+        harness.get_by_label("Times: host clock");
+        for title in ["Sort by Shapes", "Sort by Time from"] {
+            assert!(harness.query_by_label(title).is_none(), "{title}");
+        }
+        harness.get_by_label("Sort by Type");
+        // What was sorted by may be missing in the next rows.
+        harness.get_by_label("Sort by Type").click();
+        harness.run();
+        harness.state_mut().rows = Arc::new(vec![OpRow { dtype: String::new(), ..bare("matmul") }]);
+        harness.run();
+        assert_eq!(names(&harness), ["matmul"]);
+        harness.get_by_label("Unknown for every row: Shapes, Type, FLOP/s, Phase");
     }
 
     #[test]

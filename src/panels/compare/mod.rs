@@ -93,14 +93,11 @@ impl Default for CompareState {
         Self {
             smoothing: 0,
             made: None,
-            ops_order: RowOrder::by(DELTA_COLUMN, Direction::Descending),
+            ops_order: RowOrder::by("Change", Direction::Descending),
             export_path: String::new(),
         }
     }
 }
-
-/// Index of the column by which the operations are sorted at first.
-const DELTA_COLUMN: usize = 4;
 
 /// Endings that a comparison can be written with.
 const EXPORTS: [(&str, &str); 4] = [("HTML", "html"), ("Markdown", "md"), ("CSV", "csv"), ("JSON", "json")];

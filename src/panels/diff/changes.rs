@@ -10,6 +10,9 @@ use crate::session::traces::TraceDiff;
 use egui::Ui;
 use std::sync::Arc;
 
+/// Title of the column by which rows are sorted at first.
+const CHANGE: &str = "Change";
+
 /// What is in the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -35,9 +38,8 @@ struct Made {
 
 impl Default for Changes {
     fn default() -> Self {
-        // The change is the last column.
-        let by_change = |kind| RowOrder::by(columns(kind).len().saturating_sub(1), Direction::Descending);
-        Self { ops: by_change(Kind::Operations), kernels: by_change(Kind::Kernels), made: None }
+        let by_change = || RowOrder::by(CHANGE, Direction::Descending);
+        Self { ops: by_change(), kernels: by_change(), made: None }
     }
 }
 
@@ -116,7 +118,7 @@ fn figure(
     cell: fn(&Change) -> Cell,
     key: for<'a> fn(&'a Change) -> Key<'a>,
 ) -> Column<Change> {
-    Column { title, help, width: 74.0, numeric: true, cell, key }
+    Column { title, help, width: 68.0, numeric: true, cell, key }
 }
 
 fn columns(kind: Kind) -> Vec<Column<Change>> {
@@ -124,30 +126,36 @@ fn columns(kind: Kind) -> Vec<Column<Change>> {
     let ops = kind == Kind::Operations;
     let on_device = if ops { "Time of the kernels that it launched" } else { "Time on the device" };
     let mut columns =
-        vec![column("Name", "Name in A, and in B where it is another", 180.0, name, |row| Key::Text(&row.name))];
+        vec![column("Name", "Name in A, and in B where it is another", 150.0, name, |row| Key::Text(&row.name))];
     if ops {
         columns.extend([
             column(
                 "Shapes",
                 "Shapes of the inputs",
-                110.0,
+                90.0,
                 |row| Cell::new(&row.shapes).with_hover(&row.shapes),
                 |row| Key::Text(&row.shapes),
             ),
             column(
                 "Within",
                 "The operation that called it; empty for an outermost one",
-                100.0,
+                90.0,
                 |row| Cell::new(&row.parent).with_hover(&row.parent),
                 |row| Key::Text(&row.parent),
             ),
         ]);
     }
     columns.extend([
+        figure(
+            CHANGE,
+            "Time of B less that of A; sorted by size, whatever the sign",
+            |row| Cell::new(units::signed_duration_ns(row.delta_ns())),
+            |row| Key::Number(row.delta_ns().abs()),
+        ),
         column(
             "Status",
             "Added and removed are in one trace only; changed is by more than 5 %",
-            74.0,
+            66.0,
             |row| Cell::new(row.status.label()),
             |row| Key::Number(status_rank(row.status)),
         ),
@@ -163,12 +171,6 @@ fn columns(kind: Kind) -> Vec<Column<Change>> {
     columns.extend([
         figure("Device A", on_device, |row| cost(row.a, device), |row| cost_key(row.a, |c| c.device_ns)),
         figure("Device B", on_device, |row| cost(row.b, device), |row| cost_key(row.b, |c| c.device_ns)),
-        figure(
-            "Change",
-            "Time of B less that of A; sorted by size, whatever the sign",
-            |row| Cell::new(units::signed_duration_ns(row.delta_ns())),
-            |row| Key::Number(row.delta_ns().abs()),
-        ),
     ]);
     columns
 }

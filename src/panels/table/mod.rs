@@ -56,7 +56,7 @@ impl Cell {
 
 /// One column of a table over rows of type `R`.
 pub struct Column<R> {
-    /// Title in the header.
+    /// Title in the header, which no other column of the table has.
     pub title: &'static str,
     /// What the figure means, for the pointer.
     pub help: &'static str,
@@ -123,8 +123,8 @@ pub fn table_ui<R>(
     builder = builder.column(egui_extras::Column::exact(SCROLL_BAR_WIDTH));
     builder
         .header(look.row_height + 4.0, |mut header| {
-            for (idx, column) in columns.iter().enumerate() {
-                header.col(|ui| header_ui(ui, idx, column, order));
+            for column in columns {
+                header.col(|ui| header_ui(ui, column, order));
             }
             header.col(|_| ());
         })
@@ -152,9 +152,11 @@ pub fn table_ui<R>(
 
 /// Indices of the rows that the table shows, in its order.
 pub fn shown_rows<R>(columns: &[Column<R>], rows: &Arc<Vec<R>>, order: &mut RowOrder<R>) -> Arc<[u32]> {
+    // Rows of a table that lacks the column stay as they are.
+    let sorted = columns.iter().find(|column| column.title == order.column());
     order.shown(
         rows,
-        |column, row| columns.get(column).map_or(Key::Missing, |column| (column.key)(row)),
+        |row| sorted.map_or(Key::Missing, |column| (column.key)(row)),
         |row| {
             let words = columns.iter().filter(|column| !column.numeric).map(|column| (column.cell)(row));
             words.map(|cell| format!("{} {}", cell.text, cell.hover.unwrap_or_default())).collect::<Vec<_>>().join(" ")
@@ -174,24 +176,24 @@ pub fn table_text<R>(columns: &[Column<R>], rows: &Arc<Vec<R>>, order: &mut RowO
     text
 }
 
-fn header_ui<R>(ui: &mut Ui, idx: usize, column: &Column<R>, order: &mut RowOrder<R>) {
+fn header_ui<R>(ui: &mut Ui, column: &Column<R>, order: &mut RowOrder<R>) {
     let layout = if column.numeric { Layout::right_to_left(Align::Center) } else { *ui.layout() };
     ui.with_layout(layout, |ui| {
         let pointing = match order.direction() {
             Direction::Ascending => Pointing::Up,
             Direction::Descending => Pointing::Down,
         };
-        if column.numeric && order.column() == idx {
+        if column.numeric && order.column() == column.title {
             sort_mark(ui, pointing);
         }
         let button = ui.add(egui::Button::new(RichText::new(column.title).strong()).frame(false).truncate());
-        if !column.numeric && order.column() == idx {
+        if !column.numeric && order.column() == column.title {
             sort_mark(ui, pointing);
         }
         let button = button.on_hover_text(format!("{}\nClick to sort", column.help));
         button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Sort by {}", column.title)));
         if button.clicked() {
-            order.click(idx, if column.numeric { Direction::Descending } else { Direction::Ascending });
+            order.click(column.title, if column.numeric { Direction::Descending } else { Direction::Ascending });
         }
     });
 }

@@ -40,7 +40,7 @@ impl Direction {
 pub struct RowOrder<R> {
     /// Text that a row must contain to be shown; words in any order, case ignored.
     pub filter: String,
-    column: usize,
+    column: &'static str,
     direction: Direction,
     cache: Option<Cached<R>>,
 }
@@ -50,19 +50,19 @@ struct Cached<R> {
     // Holding the rows keeps their address from being used again, so that comparing pointers is enough.
     rows: Arc<Vec<R>>,
     filter: String,
-    column: usize,
+    column: &'static str,
     direction: Direction,
     order: Arc<[u32]>,
 }
 
 impl<R> RowOrder<R> {
-    /// Sorted by the column of this index.
-    pub fn by(column: usize, direction: Direction) -> Self {
+    /// Sorted by the column of this title.
+    pub fn by(column: &'static str, direction: Direction) -> Self {
         Self { filter: String::new(), column, direction, cache: None }
     }
 
-    /// The column that is sorted by.
-    pub fn column(&self) -> usize {
+    /// Title of the column that is sorted by.
+    pub fn column(&self) -> &'static str {
         self.column
     }
 
@@ -73,17 +73,17 @@ impl<R> RowOrder<R> {
 
     /// What a click on a column's header does: sorts by it, and turns the direction round if it was sorted already.
     /// `first` is the direction in which the column is most useful.
-    pub fn click(&mut self, column: usize, first: Direction) {
+    pub fn click(&mut self, column: &'static str, first: Direction) {
         self.direction = if self.column == column { self.direction.reversed() } else { first };
         self.column = column;
     }
 
     /// Indices of the rows to show, in order. Works only when rows, filter, column or direction have changed.
-    /// `key` gives the sort key of a row in a column, `text` the words that the filter looks at.
+    /// `key` gives the sort key of a row in the column that is sorted by, `text` the words that the filter looks at.
     pub fn shown(
         &mut self,
         rows: &Arc<Vec<R>>,
-        key: impl for<'a> Fn(usize, &'a R) -> Key<'a>,
+        key: impl for<'a> Fn(&'a R) -> Key<'a>,
         text: impl Fn(&R) -> String,
     ) -> Arc<[u32]> {
         if let Some(cached) = &self.cache
@@ -102,7 +102,7 @@ impl<R> RowOrder<R> {
                 words.iter().all(|word| text.contains(word.as_str()))
             });
         }
-        order.sort_by(|(_, a), (_, b)| compare(key(self.column, a), key(self.column, b), self.direction));
+        order.sort_by(|(_, a), (_, b)| compare(key(a), key(b), self.direction));
         let order: Arc<[u32]> = order.into_iter().map(|(idx, _)| idx).collect();
         self.cache = Some(Cached {
             rows: Arc::clone(rows),
@@ -140,25 +140,30 @@ mod tests {
 
     type Row = (&'static str, Option<f64>);
 
-    fn key(column: usize, row: &Row) -> Key<'_> {
+    fn key<'a>(column: &str, row: &'a Row) -> Key<'a> {
         match column {
-            0 => Key::Text(row.0),
+            "Name" => Key::Text(row.0),
             _ => row.1.map_or(Key::Missing, Key::Number),
         }
     }
 
     fn names(order: &mut RowOrder<Row>, rows: &Arc<Vec<Row>>) -> Vec<&'static str> {
-        order.shown(rows, key, |row| row.0.to_owned()).iter().map(|&idx| rows[idx as usize].0).collect()
+        let column = order.column();
+        order
+            .shown(rows, |row| key(column, row), |row| row.0.to_owned())
+            .iter()
+            .map(|&idx| rows[idx as usize].0)
+            .collect()
     }
 
     #[test]
     fn sorts_filters_and_puts_missing_values_last() {
         let rows = Arc::new(vec![("add", Some(3.0)), ("conv", None), ("matmul", Some(9.0)), ("nan", Some(f64::NAN))]);
-        let mut order = RowOrder::by(1, Direction::Descending);
+        let mut order = RowOrder::by("Time", Direction::Descending);
         assert_eq!(names(&mut order, &rows), ["matmul", "add", "conv", "nan"]);
-        order.click(1, Direction::Descending);
+        order.click("Time", Direction::Descending);
         assert_eq!(names(&mut order, &rows), ["add", "matmul", "conv", "nan"]);
-        order.click(0, Direction::Ascending);
+        order.click("Name", Direction::Ascending);
         assert_eq!(names(&mut order, &rows), ["add", "conv", "matmul", "nan"]);
         order.filter = " M  Mat".to_owned();
         assert_eq!(names(&mut order, &rows), ["matmul"]);
@@ -167,18 +172,18 @@ mod tests {
     #[test]
     fn an_unchanged_table_is_not_sorted_again() {
         let rows = Arc::new(vec![("b", Some(1.0)), ("a", Some(2.0))]);
-        let mut order = RowOrder::by(0, Direction::Ascending);
-        let first = order.shown(&rows, key, |row| row.0.to_owned());
-        let again = order.shown(&rows, |_, _| panic!("sorted again"), |_| panic!("filtered again"));
+        let mut order = RowOrder::by("Name", Direction::Ascending);
+        let first = order.shown(&rows, |row| key("Name", row), |row| row.0.to_owned());
+        let again = order.shown(&rows, |_| panic!("sorted again"), |_| panic!("filtered again"));
         assert!(Arc::ptr_eq(&first, &again));
         let newer = Arc::new(vec![("c", None)]);
-        assert_eq!(order.shown(&newer, key, |row| row.0.to_owned()).as_ref(), [0]);
+        assert_eq!(order.shown(&newer, |row| key("Name", row), |row| row.0.to_owned()).as_ref(), [0]);
     }
 
     #[test]
     fn equal_rows_keep_their_order() {
         let rows = Arc::new(vec![("x", Some(1.0)), ("y", Some(1.0)), ("z", Some(1.0))]);
-        let mut order = RowOrder::by(1, Direction::Descending);
+        let mut order = RowOrder::by("Time", Direction::Descending);
         assert_eq!(names(&mut order, &rows), ["x", "y", "z"]);
     }
 }

@@ -1,5 +1,6 @@
 //! What is known of one span, gathered once when it is selected: times, self time, step, arguments.
 
+use crate::analysis::profile::StepSpan;
 use crate::model::track::{arg, category};
 use crate::model::units::{clock_text, duration_ns};
 use crate::model::{Known, Source};
@@ -25,7 +26,7 @@ pub struct Details {
     pub self_ns: Known<i64>,
     /// Name of the span around it.
     pub parent: Option<String>,
-    /// Number of the training step in which it lies.
+    /// Number of the training step in which it lies, as our own recorder counts them.
     pub step: Known<i64>,
     /// How its time was measured, in words.
     pub source: Known<String>,
@@ -64,6 +65,20 @@ impl Details {
                 .collect(),
             args: args.map(|(key, value)| (trace.name(key).to_owned(), trace.value_text(value))).collect(),
         })
+    }
+
+    /// The step in which it lies: its number, or the name of the profile's step that was under way when it began.
+    pub fn step_text(&self, began_ns: i64, steps: Option<&[StepSpan]>) -> Known<String> {
+        if let Some(number) = self.step.get() {
+            return Known::value(number.to_string(), Source::Counted, 1);
+        }
+        let Some(steps) = steps else { return Known::unknown("The steps are still being worked out") };
+        let behind = steps.partition_point(|step| step.start_ns <= began_ns);
+        match behind.checked_sub(1).and_then(|at| steps.get(at)).filter(|step| began_ns < step.end_ns) {
+            Some(step) => Known::value(step.name.clone(), Source::Derived, 1),
+            None if steps.is_empty() => Known::unknown("No steps were found in the trace"),
+            None => Known::unknown("It began outside the steps"),
+        }
     }
 
     /// As text for the clipboard.
@@ -119,6 +134,22 @@ mod tests {
     use super::*;
     use crate::model::TrackKind;
     use crate::trace::{ArgValue, ArgsId, NameId};
+
+    #[test]
+    fn the_step_of_another_tool_is_named() {
+        let mut trace = Trace::default();
+        let track = trace.add_track(1, None, "thread", "", TrackKind::Training);
+        let name = trace.intern("aten::mm");
+        trace.complete(track, 50, 10, name, NameId::EMPTY, ArgsId::NONE);
+        trace.settle();
+        let details = Details::of(&trace, SpanRef { track, depth: 0, idx: 0 }).unwrap();
+        let step = |name: &str, start_ns, end_ns| StepSpan { name: name.to_owned(), start_ns, end_ns };
+        let steps = [step("ProfilerStep#1", 0, 50), step("ProfilerStep#2", 50, 90)];
+        assert_eq!(details.step_text(50, Some(&steps)).get().map(String::as_str), Some("ProfilerStep#2"));
+        for (steps, why) in [(None, "worked out"), (Some(&[][..]), "No steps"), (Some(&steps[..1]), "outside")] {
+            assert!(details.step_text(50, steps).reason().unwrap().contains(why), "{why}");
+        }
+    }
 
     #[test]
     fn self_time_step_and_arguments_are_found() {

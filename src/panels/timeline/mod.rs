@@ -12,6 +12,7 @@ mod totals;
 use super::palette::Palette;
 use super::table::{Direction, RowOrder};
 use crate::analysis::matches::Match;
+use crate::analysis::profile::StepSpan;
 use crate::session::{Command, Place};
 use crate::timeline::paint::SpanLook;
 use crate::timeline::tree::TrackSource;
@@ -50,6 +51,8 @@ pub struct TimelineInput<'a> {
     pub range_ns: Option<(i64, i64)>,
     /// The selected name.
     pub name: Option<&'a str>,
+    /// The steps as the profile found them; `None` while it is being worked out.
+    pub steps: Option<&'a [StepSpan]>,
 }
 
 /// A movement that the window asked for and the next frame makes.
@@ -112,9 +115,9 @@ impl Default for TimelineState {
             asked: None,
             details: None,
             totals: RangeTotals::default(),
-            totals_order: RowOrder::by(3, Direction::Descending),
+            totals_order: RowOrder::by("Total", Direction::Descending),
             matches: Matches::default(),
-            matches_order: RowOrder::by(3, Direction::Descending),
+            matches_order: RowOrder::by("Duration", Direction::Descending),
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::session::Command;
 use crate::timeline::TrackTree;
 use egui::Ui;
 
+/// Room for the words before the values of a span, in points.
+const LABEL_WIDTH: f32 = 140.0;
+
 /// What is selected: a span, a stretch of time, or all spans of a name.
 pub(super) fn ui(
     ui: &mut Ui,
@@ -20,7 +23,7 @@ pub(super) fn ui(
     commands: &mut Vec<Command>,
 ) {
     if let (Some((_, _, details)), None) = (&state.details, input.range_ns) {
-        details_ui(ui, details, commands);
+        details_ui(ui, input, details, commands);
         return;
     }
     if input.range_ns.is_none() {
@@ -34,7 +37,7 @@ pub(super) fn ui(
             [] => return,
         };
         if let (Some(ui), Some((_, _, details))) = (first, &state.details) {
-            details_ui(ui, details, commands);
+            details_ui(ui, input, details, commands);
         }
         if let Some(range_ns) = input.range_ns {
             totals_ui(
@@ -50,7 +53,7 @@ pub(super) fn ui(
     });
 }
 
-fn details_ui(ui: &mut Ui, details: &Details, commands: &mut Vec<Command>) {
+fn details_ui(ui: &mut Ui, input: &TimelineInput<'_>, details: &Details, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.strong(&details.name);
         if !details.category.is_empty() {
@@ -67,7 +70,10 @@ fn details_ui(ui: &mut Ui, details: &Details, commands: &mut Vec<Command>) {
         }
     });
     egui::ScrollArea::vertical().id_salt("details").auto_shrink([false, false]).show(ui, |ui| {
-        egui::Grid::new("details grid").num_columns(2).striped(true).spacing([16.0, 2.0]).show(ui, |ui| {
+        // With a width, long values are broken into lines.
+        let width = (ui.available_width() - LABEL_WIDTH).max(LABEL_WIDTH);
+        let grid = egui::Grid::new("details grid").num_columns(2).striped(true).spacing([16.0, 2.0]);
+        grid.max_col_width(width).show(ui, |ui| {
             let duration = |ns: &i64| units::duration_ns(*ns as f64);
             known_row(ui, "Duration", &details.dur_ns, duration);
             known_row(ui, "Self time", &details.self_ns, duration);
@@ -83,7 +89,8 @@ fn details_ui(ui: &mut Ui, details: &Details, commands: &mut Vec<Command>) {
                 }
                 ui.end_row();
             }
-            known_row(ui, "Step", &details.step, ToString::to_string);
+            let began_ns = input.span.and_then(|at| input.trace.span(at)).map_or(i64::MIN, |span| span.start_ns);
+            known_row(ui, "Step", &details.step_text(began_ns, input.steps), Clone::clone);
             known_row(ui, "Time from", &details.source, Clone::clone);
             for (key, value) in details.args.iter().filter(|(key, _)| !shown_above(key)) {
                 row(ui, key, value);

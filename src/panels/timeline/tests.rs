@@ -15,13 +15,14 @@ struct Probe {
     range_ns: Option<(i64, i64)>,
     name: Option<String>,
     live: bool,
+    steps: Option<Vec<StepSpan>>,
     commands: Vec<Command>,
 }
 
 impl Probe {
     fn new(trace: Trace) -> Self {
         let state = TimelineState::default();
-        Self { trace, state, span: None, range_ns: None, name: None, live: false, commands: Vec::new() }
+        Self { trace, state, span: None, range_ns: None, name: None, live: false, steps: None, commands: Vec::new() }
     }
 
     fn ui(&mut self, ui: &mut Ui) {
@@ -34,6 +35,7 @@ impl Probe {
             span: self.span,
             range_ns: self.range_ns,
             name: self.name.as_deref(),
+            steps: self.steps.as_deref(),
         };
         let palette = palette(ui.visuals().dark_mode);
         let commands = timeline_view(ui, &input, &palette, &mut self.state);
