@@ -120,7 +120,7 @@ impl Session {
         run.derived.running = true;
         let (manifest, steps, trace) = (Arc::clone(&run.manifest), Arc::clone(&run.steps), run.trace.clone());
         let (id, outbox) = (id.to_owned(), self.outbox.clone());
-        self.background("derive", move || {
+        self.compute("derive", move || {
             let derived = compute(&manifest, &steps, &trace, now.marker.as_deref());
             let derived = Derived { of: Some(now), ..derived };
             outbox.send(Msg::Derived(Box::new(Computed { id, derived })));

@@ -13,6 +13,7 @@ pub mod open;
 pub mod place;
 pub mod settings;
 pub mod state;
+mod threads;
 pub mod traces;
 pub mod training;
 
@@ -369,7 +370,7 @@ impl Session {
         self.next_job += 1;
         self.jobs.push(Job { key, title: title.to_owned(), progress: None, eta_secs: None });
         let outbox = self.outbox.clone();
-        self.background("job", move || {
+        self.compute("job", move || {
             let notice = match work() {
                 Ok(text) => Notice { level: Level::Info, text, action: None },
                 Err(text) => Notice { level: Level::Error, text, action: None },

@@ -311,7 +311,7 @@ impl Session {
         self.compare.computing = true;
         let generation = self.compare_generation;
         let outbox = self.outbox.clone();
-        self.background("compare", move || {
+        self.compute("compare", move || {
             let result = compare_runs(runs);
             outbox.send(Msg::Compared(Box::new(Compared { generation, result })));
         });

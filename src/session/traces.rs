@@ -94,7 +94,7 @@ impl Session {
         let (Some(a), Some(b)) = (find(&self.trace_diff.a), find(&self.trace_diff.b)) else { return };
         self.trace_diff.computing = true;
         let (generation, outbox) = (self.diff_generation, self.outbox.clone());
-        self.background("diff", move || {
+        self.compute("diff", move || {
             let result = diff_of(
                 DiffSide { title: &a.0, trace: &a.1, marker: a.2.as_deref() },
                 DiffSide { title: &b.0, trace: &b.1, marker: b.2.as_deref() },
