@@ -1,5 +1,5 @@
-//! What is around a trace: nothing, gzip, or a zip archive with gzip or nothing inside. Found by content; nothing is ever
-//! unpacked to the disk, so paths inside an archive mean nothing.
+//! What is around a trace: nothing, gzip, or a zip archive with gzip or nothing inside. Found by content; nothing is
+//! unpacked under a name from inside an archive, so paths there mean nothing.
 
 use super::open::PEEK_BYTES;
 use super::watch::{Watch, Watched};

@@ -10,7 +10,7 @@ use super::{
     FormatError, ImportReport, chrome, collapsed, firefox, nsight, perf_script, run_folder, speedscope, xplane,
 };
 use crate::trace::Trace;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::Path;
 
 /// What a file or folder is.
@@ -58,6 +58,8 @@ pub(super) const PEEK_BYTES: usize = 64 * 1024;
 
 /// Most bytes that a file may have whose format is read from memory as a whole.
 const MAX_WHOLE: u64 = 4 << 30;
+/// Most bytes that a packed database may unpack to.
+const MAX_UNPACKED: u64 = 64 << 30;
 
 /// Shares of the way: reading a file whole before it is taken apart, taking it apart, and both at once.
 const LOADING: (f64, f64) = (0.0, 0.5);
@@ -158,7 +160,7 @@ fn open_kind(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), Format
         Kind::Nsight if container::is_plain(path, nsight::MAGIC)? => {
             nsight::read_file_watched(path, Looker { watch: watch.clone(), part: BOTH, all: 0 })
         }
-        Kind::Nsight => whole(path, watch, nsight::read_watched),
+        Kind::Nsight => unpacked(path, watch),
     }
 }
 
@@ -200,6 +202,26 @@ fn whole(
         // Errors are those of the end.
         pieces.read_to_end(&mut bytes).ok();
         read(&bytes, Looker { watch: watch.clone(), part: PARSING, all: bytes.len() as u64 })
+    })
+}
+
+/// Reads a packed database from a temporary file: its pages are needed in any order, and are more than what is kept.
+fn unpacked(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatError> {
+    from_pieces(Pieces::new(path, is_known, Some(MAX_UNPACKED), (watch, LOADING))?, |pieces| {
+        let refused = |source| FormatError::Io {
+            doing: "unpack the database to a temporary file",
+            source,
+            path: path.to_path_buf(),
+        };
+        let mut file = tempfile::NamedTempFile::new().map_err(refused)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut all = 0;
+        // Errors are those of the end.
+        while let Some(read) = pieces.read(&mut piece).ok().filter(|read| *read > 0) {
+            file.write_all(piece.get(..read).unwrap_or(&[])).map_err(refused)?;
+            all += read as u64;
+        }
+        nsight::read_file_watched(file.path(), Looker { watch: watch.clone(), part: PARSING, all })
     })
 }
 

@@ -11,8 +11,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(super) use reader::read_file_watched;
 pub use reader::{read, read_file};
-pub(super) use reader::{read_file_watched, read_watched};
 
 /// How every SQLite database begins.
 pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";

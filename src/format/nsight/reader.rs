@@ -1,4 +1,4 @@
-//! Reads an export from its file, or from memory where it was packed.
+//! Reads an export from its file, or from memory.
 
 use super::super::watch::Looker;
 use super::table::{Broken, Tables, int, text};
@@ -54,14 +54,9 @@ pub(in crate::format) fn read_file_watched(path: &Path, looker: Looker) -> Resul
 /// # Errors
 /// If it is no export of Nsight Systems.
 pub fn read(bytes: &[u8]) -> Result<(Trace, ImportReport), FormatError> {
-    read_watched(bytes, Looker::default())
-}
-
-/// The same, where somebody looks on. When it is cancelled it ends where it is.
-pub(in crate::format) fn read_watched(bytes: &[u8], looker: Looker) -> Result<(Trace, ImportReport), FormatError> {
     let mut db = Connection::open_in_memory().map_err(|error| refused(&error))?;
     db.deserialize_read_exact("main", bytes, bytes.len(), true).map_err(|error| refused(&error))?;
-    read_database(&db, bytes.len() as u64, looker)
+    read_database(&db, bytes.len() as u64, Looker::default())
 }
 
 /// A path as SQLite takes it, saying that nobody writes: then it needs no lock and looks for no journal.
