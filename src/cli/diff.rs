@@ -48,14 +48,12 @@ pub fn run(args: &DiffArgs, runs_dir: &Path) -> anyhow::Result<()> {
         text.push_str(&format!("\nWhere a step's time goes, on average\n{}", parts(diff)));
     }
     let per = if diff.per_step { "a step" } else { "in all" };
-    for (title, rows, make) in
-        [("Operations", &diff.ops, operations as fn(&[Change]) -> Table), ("Kernels", &diff.kernels, kernels)]
-    {
+    for (title, rows, kernels) in [("Operations", &diff.ops, false), ("Kernels", &diff.kernels, true)] {
         if rows.is_empty() {
             continue;
         }
         let (shown, left_out) = rows.split_at(rows.len().min(args.top));
-        text.push_str(&format!("\n{title}, {per}, the largest change first\n{}", make(shown)));
+        text.push_str(&format!("\n{title}, {per}, the largest change first\n{}", changes(shown, kernels)));
         if !left_out.is_empty() {
             text.push_str(&format!("… and {} more\n", units::counted(left_out.len() as u64, "row")));
         }
@@ -105,58 +103,29 @@ fn parts(diff: &Diff) -> String {
     table.to_string()
 }
 
-fn operations(rows: &[Change]) -> Table {
-    let mut table = Table::new(&[
-        ("Name", Align::Left),
-        ("Shapes", Align::Left),
-        ("Within", Align::Left),
-        ("Status", Align::Left),
-        ("Calls A", Align::Right),
-        ("B", Align::Right),
-        ("Host A", Align::Right),
-        ("B", Align::Right),
-        ("Device A", Align::Right),
-        ("B", Align::Right),
-        ("Change", Align::Right),
-    ]);
-    for row in rows {
-        table.row(vec![
-            name(row),
-            units::shorten(&row.shapes, SHAPE_CHARS),
-            units::shorten(&row.parent, PARENT_CHARS),
-            row.status.label().to_owned(),
-            calls(row.a),
-            calls(row.b),
-            time(row.a, |cost| cost.host_self_ns),
-            time(row.b, |cost| cost.host_self_ns),
-            time(row.a, |cost| cost.device_ns),
-            time(row.b, |cost| cost.device_ns),
-            units::signed_duration_ns(row.delta_ns()),
-        ]);
-    }
-    table
-}
+/// A column of operations or kernels: its title, and what it shows of a row.
+type Column = (&'static str, Align, fn(&Change) -> String);
 
-fn kernels(rows: &[Change]) -> Table {
-    let mut table = Table::new(&[
-        ("Name", Align::Left),
-        ("Status", Align::Left),
-        ("Calls A", Align::Right),
-        ("B", Align::Right),
-        ("Device A", Align::Right),
-        ("B", Align::Right),
-        ("Change", Align::Right),
-    ]);
+/// The operations' columns; kernels have those that are marked.
+const COLUMNS: [(bool, Column); 11] = [
+    (true, ("Name", Align::Left, name)),
+    (false, ("Shapes", Align::Left, |row| units::shorten(&row.shapes, SHAPE_CHARS))),
+    (false, ("Within", Align::Left, |row| units::shorten(&row.parent, PARENT_CHARS))),
+    (true, ("Status", Align::Left, |row| row.status.label().to_owned())),
+    (true, ("Calls A", Align::Right, |row| calls(row.a))),
+    (true, ("B", Align::Right, |row| calls(row.b))),
+    (false, ("Host A", Align::Right, |row| time(row.a, |cost| cost.host_self_ns))),
+    (false, ("B", Align::Right, |row| time(row.b, |cost| cost.host_self_ns))),
+    (true, ("Device A", Align::Right, |row| time(row.a, |cost| cost.device_ns))),
+    (true, ("B", Align::Right, |row| time(row.b, |cost| cost.device_ns))),
+    (true, ("Change", Align::Right, |row| units::signed_duration_ns(row.delta_ns()))),
+];
+
+fn changes(rows: &[Change], kernels: bool) -> Table {
+    let columns = || COLUMNS.iter().filter(|(of_kernels, _)| *of_kernels || !kernels).map(|(_, column)| column);
+    let mut table = Table::new(&columns().map(|(title, align, _)| (*title, *align)).collect::<Vec<_>>());
     for row in rows {
-        table.row(vec![
-            name(row),
-            row.status.label().to_owned(),
-            calls(row.a),
-            calls(row.b),
-            time(row.a, |cost| cost.device_ns),
-            time(row.b, |cost| cost.device_ns),
-            units::signed_duration_ns(row.delta_ns()),
-        ]);
+        table.row(columns().map(|(_, _, cell)| cell(row)).collect());
     }
     table
 }

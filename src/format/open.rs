@@ -10,7 +10,7 @@ use super::{
     FormatError, ImportReport, chrome, collapsed, firefox, nsight, perf_script, run_folder, speedscope, xplane,
 };
 use crate::trace::Trace;
-use std::io::{Read, Write as _};
+use std::io::Read;
 use std::path::Path;
 
 /// What a file or folder is.
@@ -214,13 +214,8 @@ fn unpacked(path: &Path, watch: &Watch) -> Result<(Trace, ImportReport), FormatE
             path: path.to_path_buf(),
         };
         let mut file = tempfile::NamedTempFile::new().map_err(refused)?;
-        let mut piece = vec![0; PIECE_BYTES];
-        let mut all = 0;
-        // Errors are those of the end.
-        while let Some(read) = pieces.read(&mut piece).ok().filter(|read| *read > 0) {
-            file.write_all(piece.get(..read).unwrap_or(&[])).map_err(refused)?;
-            all += read as u64;
-        }
+        // Pieces end where they cannot be read on, so only writing can fail.
+        let all = std::io::copy(pieces, &mut file).map_err(refused)?;
         nsight::read_file_watched(file.path(), Looker { watch: watch.clone(), part: PARSING, all })
     })
 }

@@ -62,16 +62,27 @@ struct LeftOut {
     source: Option<String>,
     /// Titles, and why the value of the first row is not known.
     columns: Vec<(&'static str, String)>,
+    /// Identifies the table with the other columns: widths that the user chose are kept for each set of them.
+    table: String,
 }
 
 impl LeftOut {
-    fn of(rows: &Arc<Vec<OpRow>>) -> Self {
+    fn of(rows: &Arc<Vec<OpRow>>, id: &str) -> Self {
         let mut empty = columns();
         empty.retain(|column| rows.iter().all(|row| (column.key)(row) == Key::Missing));
         let why = |column: &Column<OpRow>| rows.first().and_then(|row| (column.cell)(row).hover).unwrap_or_default();
         let first = rows.first().map(|row| row.source.as_str()).filter(|source| !source.is_empty());
         let source = first.filter(|source| rows.iter().all(|row| row.source == *source)).map(str::to_owned);
-        Self { of: Arc::clone(rows), source, columns: empty.iter().map(|column| (column.title, why(column))).collect() }
+        let mut left_out = Self {
+            of: Arc::clone(rows),
+            source,
+            columns: empty.iter().map(|column| (column.title, why(column))).collect(),
+            table: String::new(),
+        };
+        let shown: Vec<&str> =
+            columns().iter().map(|column| column.title).filter(|title| !left_out.has(title)).collect();
+        left_out.table = format!("{id} {}", shown.join(" "));
+        left_out
     }
 
     fn has(&self, title: &str) -> bool {
@@ -128,7 +139,7 @@ pub fn work_view(ui: &mut Ui, input: &WorkInput<'_>, palette: &Palette, state: &
         return commands;
     }
     let left_out = state.left_out.take().filter(|known| Arc::ptr_eq(&known.of, rows));
-    let left_out = state.left_out.insert(left_out.unwrap_or_else(|| LeftOut::of(rows)));
+    let left_out = state.left_out.insert(left_out.unwrap_or_else(|| LeftOut::of(rows, input.words.id)));
     let mut columns = columns();
     columns.retain(|column| !left_out.has(column.title));
     ui.horizontal_wrapped(|ui| {
@@ -146,9 +157,7 @@ pub fn work_view(ui: &mut Ui, input: &WorkInput<'_>, palette: &Palette, state: &
     footer_ui(ui, input.words.id, (shown.len(), rows.len()), sums, left_out);
     let selected = |row: &OpRow| input.selected == Some(row.name.as_str());
     let swatch = |row: &OpRow| palette.name(&row.name);
-    // Widths that the user chose are kept for each set of columns.
-    let id = format!("{} {}", input.words.id, columns.iter().map(|column| column.title).collect::<Vec<_>>().join(" "));
-    let look = TableLook { id: &id, selected: &selected, swatch: Some(&swatch), row_height: 22.0 };
+    let look = TableLook { id: &left_out.table, selected: &selected, swatch: Some(&swatch), row_height: 22.0 };
     let event = table_ui(ui, &look, &columns, rows, &mut state.order);
     if let Some(TableEvent::Clicked(idx) | TableEvent::DoubleClicked(idx)) = event
         && let Some(row) = rows.get(idx)
@@ -227,115 +236,93 @@ fn word_key(text: &str) -> Key<'_> {
     if text.is_empty() { Key::Missing } else { Key::Text(text) }
 }
 
-/// A column of words.
-fn words(
-    title: &'static str,
-    help: &'static str,
-    width: f32,
-    cell: fn(&OpRow) -> Cell,
-    key: for<'a> fn(&'a OpRow) -> Key<'a>,
-) -> Column<OpRow> {
-    Column { title, help, width, numeric: false, cell, key }
-}
-
-/// A column of figures.
-fn figures(
-    title: &'static str,
-    help: &'static str,
-    width: f32,
-    cell: fn(&OpRow) -> Cell,
-    key: for<'a> fn(&'a OpRow) -> Key<'a>,
-) -> Column<OpRow> {
-    Column { title, help, width, numeric: true, cell, key }
-}
-
 fn columns() -> Vec<Column<OpRow>> {
     vec![
-        words(
+        Column::words(
             "Name",
             "What was called",
             166.0,
             |row| Cell::new(&row.name).with_hover(&row.name),
             |row| Key::Text(&row.name),
         ),
-        words(
+        Column::words(
             "Shapes",
             "Shapes of the inputs",
             136.0,
             |row| word(&row.shapes, "Several shapes, or none recorded"),
             |row| word_key(&row.shapes),
         ),
-        words(
+        Column::words(
             "Type",
             "Element type",
             52.0,
             |row| word(&row.dtype, "Several types, or none recorded"),
             |row| word_key(&row.dtype),
         ),
-        figures(
+        Column::figures(
             "Count",
             "Number of calls",
             64.0,
             |row| Cell::new(units::count(row.count)),
             |row| Key::Number(row.count as f64),
         ),
-        figures(
+        Column::figures(
             "Total",
             "Time of all calls together",
             80.0,
             |row| duration(row, row.total_ns),
             |row| Key::Number(row.total_ns),
         ),
-        figures(
+        Column::figures(
             "Self",
             "Total less the time of work within",
             72.0,
             |row| duration(row, row.self_ns),
             |row| Key::Number(row.self_ns),
         ),
-        figures(
+        Column::figures(
             "Mean",
             "Total divided by count",
             72.0,
             |row| duration(row, row.mean_ns),
             |row| Key::Number(row.mean_ns),
         ),
-        figures(
+        Column::figures(
             "p95",
             "95 of 100 calls took no longer",
             72.0,
             |row| duration(row, row.p95_ns),
             |row| Key::Number(row.p95_ns),
         ),
-        figures(
+        Column::figures(
             "Share",
             "Share of the self time of all rows",
             62.0,
             |row| Cell::new(units::percent(row.share)),
             |row| Key::Number(row.share),
         ),
-        figures(
+        Column::figures(
             "FLOP/s",
             "Floating-point operations, from the shapes, divided by the time",
             100.0,
             |row| rate(&row.flops_per_sec, &row.compute_share, units::flops_per_sec),
             |row| known_key(&row.flops_per_sec),
         ),
-        figures(
+        Column::figures(
             "Bytes/s",
             "Bytes read and written, from the shapes, divided by the time",
             88.0,
             |row| rate(&row.bytes_per_sec, &row.copy_share, units::bytes_per_sec),
             |row| known_key(&row.bytes_per_sec),
         ),
-        words(
+        Column::words(
             "Phase",
             "Phase of the step in which the calls are",
             80.0,
             |row| word(row.phase.map_or("", Phase::label), "In several phases, or outside of a step"),
             |row| word_key(row.phase.map_or("", Phase::label)),
         ),
-        words(
+        Column::words(
             SOURCE,
             "How the times were measured",
             118.0,

@@ -87,12 +87,9 @@ impl Work {
                     shapes: shapes.map_or_else(String::new, |id| trace.name(id).to_owned()),
                     parent: parent.map_or_else(String::new, |id| trace.name(id).to_owned()),
                 });
-                let children = track.children(at.depth as usize, at.idx as usize);
-                let below = track.lane(at.depth as usize + 1);
-                let inner: i64 = below.map_or(0, |lane| lane.iter_range(children).map(|s| s.dur_ns.max(0)).sum());
                 let cost = work.ops.entry(key.clone()).or_default();
                 cost.count += 1.0;
-                cost.host_self_ns += (span.dur_ns - inner).max(0) as f64;
+                cost.host_self_ns += track.self_ns(usize::from(at.depth), at.idx as usize, &span).max(0) as f64;
                 cost.device_ns += device.get(&at).copied().unwrap_or(0) as f64;
             }
         }

@@ -102,23 +102,13 @@ fn name(row: &Change) -> Cell {
     Cell::new(&words).with_hover(words)
 }
 
-fn column(
-    title: &'static str,
-    help: &'static str,
-    width: f32,
-    cell: fn(&Change) -> Cell,
-    key: for<'a> fn(&'a Change) -> Key<'a>,
-) -> Column<Change> {
-    Column { title, help, width, numeric: false, cell, key }
-}
-
 fn figure(
     title: &'static str,
     help: &'static str,
     cell: fn(&Change) -> Cell,
     key: for<'a> fn(&'a Change) -> Key<'a>,
 ) -> Column<Change> {
-    Column { title, help, width: 68.0, numeric: true, cell, key }
+    Column::figures(title, help, 68.0, cell, key)
 }
 
 fn columns(kind: Kind) -> Vec<Column<Change>> {
@@ -126,17 +116,19 @@ fn columns(kind: Kind) -> Vec<Column<Change>> {
     let ops = kind == Kind::Operations;
     let on_device = if ops { "Time of the kernels that it launched" } else { "Time on the device" };
     let mut columns =
-        vec![column("Name", "Name in A, and in B where it is another", 150.0, name, |row| Key::Text(&row.name))];
+        vec![Column::<Change>::words("Name", "Name in A, and in B where it is another", 150.0, name, |row| {
+            Key::Text(&row.name)
+        })];
     if ops {
         columns.extend([
-            column(
+            Column::<Change>::words(
                 "Shapes",
                 "Shapes of the inputs",
                 90.0,
                 |row| Cell::new(&row.shapes).with_hover(&row.shapes),
                 |row| Key::Text(&row.shapes),
             ),
-            column(
+            Column::<Change>::words(
                 "Within",
                 "The operation that called it; empty for an outermost one",
                 90.0,
@@ -152,7 +144,7 @@ fn columns(kind: Kind) -> Vec<Column<Change>> {
             |row| Cell::new(units::signed_duration_ns(row.delta_ns())),
             |row| Key::Number(row.delta_ns().abs()),
         ),
-        column(
+        Column::<Change>::words(
             "Status",
             "Added and removed are in one trace only; changed is by more than 5 %",
             66.0,

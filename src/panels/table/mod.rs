@@ -70,6 +70,30 @@ pub struct Column<R> {
     pub key: for<'a> fn(&'a R) -> Key<'a>,
 }
 
+impl<R> Column<R> {
+    /// A column of words.
+    pub fn words(
+        title: &'static str,
+        help: &'static str,
+        width: f32,
+        cell: fn(&R) -> Cell,
+        key: for<'a> fn(&'a R) -> Key<'a>,
+    ) -> Self {
+        Self { title, help, width, numeric: false, cell, key }
+    }
+
+    /// A column of figures.
+    pub fn figures(
+        title: &'static str,
+        help: &'static str,
+        width: f32,
+        cell: fn(&R) -> Cell,
+        key: for<'a> fn(&'a R) -> Key<'a>,
+    ) -> Self {
+        Self { title, help, width, numeric: true, cell, key }
+    }
+}
+
 /// What the user did to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableEvent {
